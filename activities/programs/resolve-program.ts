@@ -136,7 +136,7 @@ export function programSnapshot(program: ProgramDocument, inputs: ProgramSnapsho
     { prices: inputs.prices },
     (unenforced) => new LonghaulError('invalid_program', unenforced(`of program "${program.name}"`)),
   );
-  const shared = childLimits(program, limits, inputs.definitions);
+  const shared = childLimits(program, limits, inputs);
   const content: Omit<AgentSnapshot, 'digest'> = {
     version: 1,
     name: program.name,
@@ -219,26 +219,33 @@ interface ChildDefinitions {
  * Returns the limits of the agents and programs that steps of a program run; undefined if the program has no limit to share with them. They
  * only determine a child's share of a limit and do not bind the child: another worker may define it with other limits.
  */
-function childLimits(program: ProgramDocument, limits: RunLimits, { agents, programs }: ChildDefinitions): ChildLimits | undefined {
+function childLimits(
+  program: ProgramDocument,
+  limits: RunLimits,
+  { definitions: { agents, programs }, tool }: Pick<ProgramSnapshotInputs, 'definitions' | 'tool'>,
+): ChildLimits | undefined {
   const { steps: most, finalAttempt: _, deadlineMs: __, onLimit: ___, ...others } = limits;
   if (most === DEFAULT_MODEL_CALLS && Object.keys(others).length === 0) return undefined;
   const steps = allSteps(program).map(({ step }) => step);
   const agentNames = new Set(steps.flatMap(({ agent }) => agent?.name ?? []));
   const programNames = new Set(steps.flatMap(({ program: called }) => called?.name ?? []));
-  if (agentNames.size + programNames.size === 0) return undefined;
+  const agentTools = new Set(steps.flatMap(({ ask }) => ask?.tools ?? []).filter((name) => tool(name)?.agent !== undefined));
+  if (agentNames.size + programNames.size + agentTools.size === 0) return undefined;
   const tools = Object.keys(limits.toolCallsByName ?? {});
   return {
     agents: Object.fromEntries(agents.filter(({ name }) => agentNames.has(name)).map((agent) => [agent.name, limitsOfAgent(agent, tools)])),
     programs: Object.fromEntries(
       programs.filter(({ name }) => programNames.has(name)).map((one) => [one.name, withoutDeadline(limitsOfProgram(one))]),
     ),
+    ...(agentTools.size === 0 ? {} : { agentTools: [...agentTools] }),
   };
 }
 
-/** Returns the limits of an agent. It needs no calls of the limited tools that it does not have. */
-function limitsOfAgent({ limits, tools, mcp = [] }: AnyAgent, limitedTools: readonly string[]): OwnLimits {
+/** Returns the limits of an agent. It needs no calls of the limited tools that neither it nor an agent below it can have. */
+function limitsOfAgent({ limits, tools, mcp = [], handoffs = [], flow }: AnyAgent, limitedTools: readonly string[]): OwnLimits {
   const { finalAttempt, steps, ...others } = limits;
-  const lacking = mcp.length > 0 ? [] : limitedTools.filter((tool) => tools.every(({ name }) => name !== tool));
+  const mayHaveOthers = mcp.length > 0 || handoffs.length > 0 || flow !== undefined || tools.some(({ agent }) => agent !== undefined);
+  const lacking = mayHaveOthers ? [] : limitedTools.filter((tool) => tools.every(({ name }) => name !== tool));
   const byName = { ...others.toolCallsByName, ...Object.fromEntries(lacking.map((tool) => [tool, 0])) };
   return withoutDeadline({
     ...others,

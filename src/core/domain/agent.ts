@@ -165,6 +165,8 @@ export interface ChildLimits {
   agents: Record<string, OwnLimits>;
   /** Limits for runs of programs, by the name of the program. */
   programs: Record<string, OwnLimits>;
+  /** The tools of `ask` steps that run agents. Absent: there are none. */
+  agentTools?: string[];
 }
 
 /** The agent as plain JSON, resolved by the run's first activity and pinned for the whole run. */

@@ -198,7 +198,7 @@ export const SHARED_LIMITS = ['toolCalls', 'inputTokens', 'outputTokens', 'total
 const NUMBER_LIMITS = [...SHARED_LIMITS, 'deadlineMs'] as const;
 
 /** Returns the limit of a tool. Only own properties count, because models invent names of tools. */
-export function limitOfTool({ toolCallsByName }: RunLimits, name: string): number | undefined {
+export function limitOfTool({ toolCallsByName }: Pick<LimitChanges, 'toolCallsByName'>, name: string): number | undefined {
   return toolCallsByName !== undefined && Object.hasOwn(toolCallsByName, name) ? toolCallsByName[name] : undefined;
 }
 

@@ -320,6 +320,8 @@ export interface SpentByDescendants {
   usage: AggregatedUsage;
   /** The number of calls executed by their tools. */
   toolCalls: number;
+  /** The number of these calls by tool, for tools whose calls are limited by a program above the run. Absent: there is none. */
+  toolCallsByName?: Record<string, number>;
   /** The number of started runs. */
   runs: number;
 }
@@ -328,25 +330,45 @@ export interface SpentByDescendants {
 interface SpentRun {
   usage: AggregatedUsage;
   toolCallsTotal: number;
+  toolCallsByName: Record<string, number>;
   descendants?: SpentByDescendants;
 }
 
-/**
- * Returns the amounts plus those of an ended child and its descendants. `isNew`: false for a further turn of a session, which counts as one
- * run.
- */
+/** How a child is counted. */
+interface ChildCount {
+  /** False for a further turn of a session, which counts as one run. */
+  isNew: boolean;
+  /** The tools whose calls are counted by name. */
+  byName: readonly string[];
+}
+
+/** Returns the amounts plus those of an ended child and its descendants. */
 export function withChild(
   before: SpentByDescendants | undefined,
-  { usage, toolCallsTotal, descendants }: SpentRun,
-  isNew = true,
+  { usage, toolCallsTotal, toolCallsByName, descendants }: SpentRun,
+  { isNew, byName }: ChildCount,
 ): SpentByDescendants {
-  const { usage: spent, toolCalls, runs } = before ?? nothingSpent();
+  const { usage: spent, toolCalls, runs, ...counted } = before ?? nothingSpent();
   const ofDescendants = descendants ?? nothingSpent();
   return {
     usage: addRunUsage(addRunUsage(spent, usage), ofDescendants.usage),
     toolCalls: toolCalls + toolCallsTotal + ofDescendants.toolCalls,
+    ...callsOf(byName, counted.toolCallsByName, toolCallsByName, ofDescendants.toolCallsByName),
     runs: runs + (isNew ? 1 : 0) + ofDescendants.runs,
   };
+}
+
+/** Returns the sums of the calls of tools. */
+function callsOf(
+  tools: readonly string[],
+  ...all: readonly (Record<string, number> | undefined)[]
+): Pick<SpentByDescendants, 'toolCallsByName'> {
+  const sums = tools.map((tool): [string, number] => [tool, all.reduce((sum, calls = {}) => sum + (own(calls, tool) ?? 0), 0)]);
+  return sums.length === 0 ? {} : { toolCallsByName: Object.fromEntries(sums) };
+}
+
+function own(calls: Record<string, number>, tool: string): number | undefined {
+  return Object.hasOwn(calls, tool) ? calls[tool] : undefined;
 }
 
 /** Returns the amounts plus those of a child with unknown usage. It counts as having used everything it was given. */
@@ -354,9 +376,9 @@ export function withUnknownChild(
   before: SpentByDescendants | undefined,
   given: LimitChanges,
   runsGiven: number,
-  isNew = true,
+  { isNew, byName }: ChildCount,
 ): SpentByDescendants {
-  const { usage, toolCalls, runs } = before ?? nothingSpent();
+  const { usage, toolCalls, runs, ...counted } = before ?? nothingSpent();
   const { inputTokens = 0, outputTokens = 0, totalTokens = inputTokens + outputTokens, costUsd } = given;
   const estimated = {
     promptTokens: inputTokens,
@@ -367,6 +389,7 @@ export function withUnknownChild(
   return {
     usage: totalTokens === 0 && costUsd === undefined ? usage : addRunUsage(usage, { ...noUsage(), estimated }),
     toolCalls: toolCalls + (given.toolCalls ?? 0),
+    ...callsOf(byName, counted.toolCallsByName, given.toolCallsByName),
     runs: runs + (isNew ? 1 : 0) + runsGiven,
   };
 }

@@ -226,6 +226,7 @@ export interface UsedAmounts {
   steps: number;
   usage: AggregatedUsage;
   toolCalls: number;
+  toolCallsByName: ReadonlyMap<string, number>;
 }
 
 /** The share of a run's limits that another run was given. */

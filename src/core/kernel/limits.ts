@@ -34,6 +34,7 @@ interface Used {
   totalTokens: number;
   costUsd: number;
   toolCalls: number;
+  toolCallsByName: ReadonlyMap<string, number>;
 }
 
 /**
@@ -42,8 +43,8 @@ interface Used {
  */
 export function usedAmounts(state: RunState): Used {
   const started = [...state.toolCallsStarted.values()].reduce((sum, calls) => sum + calls, 0);
-  const own = { steps: state.context.currentStep, usage: state.usage, toolCalls: started };
-  const { steps, usage, toolCalls } = points.withOthers(state, own);
+  const own = { steps: state.context.currentStep, usage: state.usage, toolCalls: started, toolCallsByName: state.toolCallsStarted };
+  const { steps, usage, toolCalls, toolCallsByName } = points.withOthers(state, own);
   const { promptTokens = 0, completionTokens = 0, totalTokens = 0, costUsd = 0 } = usage.estimated ?? {};
   return {
     steps,
@@ -52,6 +53,7 @@ export function usedAmounts(state: RunState): Used {
     totalTokens: usage.totalTokens + totalTokens,
     costUsd: (usage.costUsd ?? 0) + costUsd,
     toolCalls,
+    toolCallsByName,
   };
 }
 
@@ -102,11 +104,12 @@ function deadlineReached({ limits, snapshot }: RunState): LimitReached {
 
 /** Reserves the calls of a response before any of them starts. Returns the indexes of the calls that exceed a limit, and that limit. */
 export function reserveCalls(state: RunState, names: readonly (string | undefined)[]): { refused: Set<number>; reached?: LimitReached } {
-  const { limits, toolCallsStarted, snapshot } = state;
-  const counts = new Map(toolCallsStarted);
+  const { limits, snapshot } = state;
+  const used = usedAmounts(state);
+  const counts = new Map(used.toolCallsByName);
   const refused = new Set<number>();
   const proposal: LimitChanges = {};
-  let total = usedAmounts(state).toolCalls;
+  let total = used.toolCalls;
   names.forEach((name, index) => {
     if (name === undefined) return;
     const ofTool = limitOfTool(limits, name);

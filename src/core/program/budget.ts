@@ -230,8 +230,9 @@ function sumOf(all: Iterable<Amounts>): Amounts {
 
 /** Returns the amounts of its limits that a run has used. */
 function usedOf(state: RunState): Amounts {
-  const amounts = new Map(Object.entries(usedAmounts(state)));
-  for (const [tool, calls] of state.toolCallsStarted) amounts.set(toolLimitName(tool), calls);
+  const { toolCallsByName, ...used } = usedAmounts(state);
+  const amounts = new Map(Object.entries(used));
+  for (const [tool, calls] of toolCallsByName) amounts.set(toolLimitName(tool), calls);
   return amounts;
 }
 

@@ -298,8 +298,10 @@ function ownLimits({ state }: ProgramRun, { at }: RunningStep, { agent, program,
   }
 }
 
-/** Returns the limits of an `ask` with tools. It needs no calls of limited tools that it does not have. */
-function limitsOfAsk({ limits }: ProgramRun['state'], { tools = [] }: AskDocument): OwnLimits {
+/** Returns the limits of an `ask` with tools. It needs no calls of limited tools that neither it nor an agent below it can have. */
+function limitsOfAsk({ limits, snapshot }: ProgramRun['state'], { tools = [] }: AskDocument): OwnLimits {
+  const { agentTools = [] } = snapshot.childLimits ?? {};
+  if (tools.some((name) => agentTools.includes(name))) return { steps: DEFAULT_STEPS };
   const lacking = Object.keys(limits.toolCallsByName ?? {}).filter((name) => !tools.includes(name));
   const byName = Object.fromEntries(lacking.map((name) => [name, 0]));
   return { steps: DEFAULT_STEPS, ...(lacking.length === 0 ? {} : { toolCallsByName: byName }) };

@@ -62,6 +62,12 @@ class RandomTree {
     return this.#start('root', { steps: 6, finalAttempt: false, ...this.#plan.limits });
   }
 
+  /** Does the tree as that of a program's step, which has a share of the program's limits. */
+  async runBelow(left: LimitChanges): Promise<RunResultFields> {
+    const limits: RunLimits = { steps: 6, finalAttempt: false, ...this.#plan.limits };
+    return this.#start('root', narrowLimits(limits, left), { runId: 'program', depth: 0, checkMs: 1_000, left });
+  }
+
   async #start(runId: string, limits: RunLimits, parent?: ParentInput): Promise<RunResultFields> {
     const member = this.#enter(runId, limits, parent);
     const clock = { now: () => this.#scheduler.now, uuid: () => `event-${(this.#ids += 1)}` };
@@ -249,3 +255,22 @@ test('no tree exceeds a limit by more than one model call of each run that is al
   expect(executions).toBeGreaterThan(runs);
   expect(refused).toBeGreaterThan(100);
 }, 120_000);
+
+test('no tree below a program exceeds its share of a limit by name, and its tally of these calls is the sum over its runs', async () => {
+  let calls = 0;
+  let used = 0;
+  await fc.assert(
+    fc.asyncProperty(anyTree, fc.integer({ min: 0, max: 12 }), async (plan, most) => {
+      const tree = new RandomTree({ ...plan, tight: { ...plan.tight, toolCallsByName: { work: 1 } } });
+      const { toolCallsByName, descendants } = await tree.runBelow({ toolCallsByName: { work: most } });
+      const made = [...tree.members.values()].reduce((sum, { toolCalls }) => sum + toolCalls, 0);
+      expect(made).toBeLessThanOrEqual(most);
+      expect((toolCallsByName['work'] ?? 0) + (descendants?.toolCallsByName?.['work'] ?? 0)).toBe(made);
+      calls += made;
+      used += made === most ? 1 : 0;
+    }),
+    { numRuns: 500 },
+  );
+  expect(calls).toBeGreaterThan(500);
+  expect(used).toBeGreaterThan(50);
+}, 60_000);

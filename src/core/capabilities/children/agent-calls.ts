@@ -3,7 +3,7 @@ import { BYTE_BUDGETS, cutContent, cutMarker, cutText } from '../../domain/byte-
 import type { ChildCall, ChildOutcome, ChildStart, KeptAgent, NextTurnInput, RunningAgent } from '../../domain/children.ts';
 import { type ContentPart, outputText } from '../../domain/content.ts';
 import { defined, type JsonObject, type JsonValue } from '../../domain/json.ts';
-import { DEFAULT_TREE_LIMITS, type LimitChanges, limitNumbers, type TreeLimits } from '../../domain/limits.ts';
+import { DEFAULT_TREE_LIMITS, type LimitChanges, limitNumbers, limitOfTool, type TreeLimits } from '../../domain/limits.ts';
 import type { RunResultFields } from '../../domain/result.ts';
 import { DEFAULT_CHILD_CHECK_MS, type ParentInput, parentOf, type SessionInput } from '../../domain/run-input.ts';
 import { cutNote, isCutOff } from '../../domain/tool-calls.ts';
@@ -33,6 +33,7 @@ import {
   keptAgents,
   running,
   withChild,
+  toolsLimitedAbove,
 } from './children.ts';
 
 // Tool phase: the calls of one response that run agents.
@@ -153,10 +154,10 @@ function outcomeOfAgent(
   { invocation, child, outcome }: { invocation: ToolInvocation; child: RunningAgent; outcome: EndedChild },
 ): ToolOutcome {
   const ofChild = (ending: ToolOutcome): ToolOutcome => withChild(ending, child.runId);
-  const isNew = (child.turn ?? 1) === 1;
+  const count = { isNew: (child.turn ?? 1) === 1, byName: toolsLimitedAbove(state) };
   const durationMs = Math.max(0, ports.now() - child.startedAt);
   if (outcome.type === 'failed') {
-    if (!outcome.unstarted) descendants.set(state, withUnknownChild(descendants.of(state), child.given ?? {}, child.runs, isNew));
+    if (!outcome.unstarted) descendants.set(state, withUnknownChild(descendants.of(state), child.given ?? {}, child.runs, count));
     const problem = `${outcome.unstarted ? 'could not start' : 'ended without a result'}: ${outcome.message}`;
     const failed = failedAgentResult(invocation, problem);
     return outcome.unstarted ? failed : ofChild({ ...failed, durationMs });
@@ -165,7 +166,7 @@ function outcomeOfAgent(
   const before = descendants.of(state);
   descendants.set(
     state,
-    result === undefined ? withUnknownChild(before, child.given ?? {}, child.runs, isNew) : withUsageOfChild(before, result, isNew),
+    result === undefined ? withUnknownChild(before, child.given ?? {}, child.runs, count) : withUsageOfChild(before, result, count),
   );
   if (outcome.type === 'cancelled' && ports.cancelRequested()) return ofChild({ type: 'cancelled' });
   if (result === undefined) return ofChild({ ...failedAgentResult(invocation, 'was cancelled, but did not end in time'), durationMs });
@@ -442,10 +443,34 @@ function reservePart(state: RunState, { own, calls, keepsNone = false, now }: Re
     if (part <= 0 && name !== 'toolCalls') return { ok: false, limit: name };
     given[name] = part;
   }
+  const byName = partsByName(state, own, calls);
+  if (Object.keys(byName).length > 0) given.toolCallsByName = byName;
   const { deadlineMs } = state.limits;
   if (deadlineMs === undefined) return { ok: true, given };
   const left = state.startedAt + deadlineMs - now;
   return left < 1 ? { ok: false, limit: 'deadline' } : { ok: true, given: { ...given, deadlineMs: left } };
+}
+
+/**
+ * Returns an agent's share of the calls of single tools that a program above the run limits. The run reserves none for itself, because it
+ * calls tools again only once the agent has ended; calls of the same response have been admitted already.
+ */
+function partsByName(state: RunState, own: LimitChanges, calls: CallsLeft): Record<string, number> {
+  const used = usedAmounts(state).toolCallsByName;
+  const parts = toolsLimitedAbove(state).map((tool): [string, number] => {
+    const hasTool = state.snapshot.tools.some(({ name }) => name === tool);
+    const held = agentsOfCalls(state).reduce((sum, { given }) => sum + (limitOfTool(given ?? {}, tool) ?? 0), 0);
+    const admitted = hasTool ? calls.all - 1 : 0;
+    const free = Math.max(0, (limitOfTool(state.limits, tool) ?? 0) - (used.get(tool) ?? 0) - held - admitted);
+    return [tool, Math.min(free, limitOfTool(own, tool) ?? Math.ceil(free / calls.agents))];
+  });
+  return Object.fromEntries(parts);
+}
+
+function withCalls(calls: ReadonlyMap<string, number>, more: Record<string, number> = {}): ReadonlyMap<string, number> {
+  const sums = new Map(calls);
+  for (const [tool, count] of Object.entries(more)) sums.set(tool, (sums.get(tool) ?? 0) + count);
+  return sums;
 }
 
 /** Returns the amount that the running agents have been given. */
@@ -503,7 +528,12 @@ export const children: Capability<ChildPorts> = {
     const others = descendants.of(run);
     return others === undefined
       ? used
-      : { ...used, usage: addRunUsage(used.usage, others.usage), toolCalls: used.toolCalls + others.toolCalls };
+      : {
+          ...used,
+          usage: addRunUsage(used.usage, others.usage),
+          toolCalls: used.toolCalls + others.toolCalls,
+          toolCallsByName: withCalls(used.toolCallsByName, others.toolCallsByName),
+        };
   },
   limitsGiven(state) {
     const { runId = '', left } = parentOf(state) ?? {};

@@ -365,8 +365,13 @@ export function agentOfCall(run: WithSlices, { eventId, index }: Pick<ToolInvoca
 
 // Capability: the cost of children.
 
-/** The name under which a program counts the tool calls of its agents' descendants. */
+/** The name under which a program counts the tool calls of its agents' descendants, except those of tools that it limits by name. */
 const CALLS_OF_DESCENDANTS = '(descendants)';
+
+/** Returns the tools whose calls by a run and its descendants are limited by a program above it. */
+export function toolsLimitedAbove(run: WithSlices): string[] {
+  return Object.keys(parent.of(run)?.left?.toolCallsByName ?? {});
+}
 
 /**
  * Adds the steps, usage and tool calls of an ended child and its descendants to a program's, and returns the child's usage for the event. A
@@ -375,15 +380,17 @@ const CALLS_OF_DESCENDANTS = '(descendants)';
 export function spendChild(state: RunState, child: RunResultFields): Pick<Event, 'usage' | 'estimated'> {
   const { stepsUsed, toolCallsByName, toolCallsNotRun, descendants: below } = child;
   if (state.program === undefined) {
-    descendants.set(state, withUsageOfChild(descendants.of(state), child));
+    descendants.set(state, withUsageOfChild(descendants.of(state), child, { isNew: true, byName: toolsLimitedAbove(state) }));
     return {};
   }
   const usage = below === undefined ? child.usage : addRunUsage(child.usage, below.usage);
   // The steps of a program are all model calls of its descendants.
   state.context.currentStep += stepsUsed + (below?.usage.llmCalls ?? 0);
   state.usage = addRunUsage(state.usage, usage);
-  const ofDescendants = below === undefined || below.toolCalls === 0 ? {} : { [CALLS_OF_DESCENDANTS]: below.toolCalls };
-  for (const [name, calls] of Object.entries({ ...toolCallsByName, ...ofDescendants })) {
+  const named = Object.entries(below?.toolCallsByName ?? {}).filter(([, calls]) => calls > 0);
+  const others = (below?.toolCalls ?? 0) - named.reduce((sum, [, calls]) => sum + calls, 0);
+  const ofDescendants: [string, number][] = others > 0 ? [...named, [CALLS_OF_DESCENDANTS, others]] : named;
+  for (const [name, calls] of [...Object.entries(toolCallsByName), ...ofDescendants]) {
     const counted = countToolCalls(state, name, calls);
     state.toolCallsStarted.set(counted, (state.toolCallsStarted.get(counted) ?? 0) + calls);
   }

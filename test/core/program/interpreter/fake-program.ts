@@ -9,6 +9,7 @@ import type { Event } from '../../../../src/core/domain/record.ts';
 import type { ProgramDocument } from '../../../../src/core/domain/program-document.ts';
 import type { EarlierRun, ProgramState } from '../../../../src/core/domain/program-run.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
+import { noUsage } from '../../../../src/core/domain/usage.ts';
 import { closeUnstarted } from '../../../../src/core/kernel/run-loop.ts';
 import { type ContinuedInbox, Inbox } from '../../../../src/core/kernel/inbox.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/kernel/continue-as-new.ts';
@@ -64,6 +65,8 @@ export interface ChildUse {
   steps: number;
   toolCalls: number;
   tokens: number;
+  /** The calls of its own agents, by tool; counted by name if the program limits the tool. */
+  callsBelow?: Record<string, number>;
   end: 'completed' | 'error' | 'lost';
 }
 
@@ -199,7 +202,7 @@ export async function runFakeProgram({
     }
     hasActed = true;
     running -= 1;
-    const { steps, toolCalls: made, tokens, end } = uses.get(runId) ?? { steps: 0, toolCalls: 0, tokens: 0, end: 'lost' };
+    const { steps, toolCalls: made, tokens, callsBelow, end } = uses.get(runId) ?? { steps: 0, toolCalls: 0, tokens: 0, end: 'lost' };
     used.steps += steps;
     used.toolCalls += made;
     used.tokens += tokens;
@@ -216,6 +219,18 @@ export async function runFakeProgram({
         usage,
         toolCallsTotal: made,
         toolCallsByName: { t: made },
+        ...(callsBelow === undefined
+          ? {}
+          : {
+              descendants: {
+                usage: noUsage(),
+                toolCalls: Object.values(callsBelow).reduce((sum, calls) => sum + calls, 0),
+                toolCallsByName: Object.fromEntries(
+                  Object.entries(callsBelow).filter(([tool]) => limits.toolCallsByName?.[tool] !== undefined),
+                ),
+                runs: 1,
+              },
+            }),
       },
     };
   };

@@ -92,6 +92,20 @@ describe('children that run in parallel', () => {
     expect(given[0]).toEqual({ toolCallsByName: { refund: 0 } });
   });
 
+  it('count the calls of their own agents by name against a limit of the program', async () => {
+    const { result, given } = await run({
+      document: each(1),
+      input: { items: items(5) },
+      limits: { toolCallsByName: { refund: 5 } },
+      childUse: (_, { toolCallsByName: left = {} }) => {
+        const callsBelow = { refund: Math.min(2, left['refund'] ?? 2), look: 3 };
+        return { steps: 1, toolCalls: 0, tokens: 0, callsBelow, end: 'completed' };
+      },
+    });
+    expect(given.map(({ toolCallsByName }) => toolCallsByName?.['refund'])).toEqual([5, 3, 1, 0, 0]);
+    expect(result.toolCallsByName).toMatchObject({ refund: 5, '(descendants)': 15 });
+  });
+
   it('do not share a default limit of steps', async () => {
     expect((await run({})).given[0]).toEqual({});
   });
