@@ -22,7 +22,7 @@ import { objectWith } from '../../src/core/json-schema/json-schema.ts';
 import { fromProblem } from '../../src/core/program/check/check-from.ts';
 import { checkProgram } from '../../src/core/program/check/check-program.ts';
 import { invalidProgram } from '../../src/core/program/check/problems.ts';
-import { REVIEW_SUFFIX } from '../../src/core/program/approvals.ts';
+import { editSchema, REVIEW_SUFFIX } from '../../src/core/program/approvals.ts';
 import { ITEMS_SUFFIX } from '../../src/core/program/stored-outputs.ts';
 import { QUERIES, type ReadProgramInput, type ResolveProgramInput, type StepValuesAnswer } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
@@ -188,15 +188,12 @@ function questionTools(program: ProgramDocument): ToolSnapshot[] {
     const output = outputOf(step);
     // A question and its approval share a name. An answer in place of the step, or of its output, is its output.
     if (step.human !== undefined || (step.approval !== undefined && step.tool === undefined))
-      asked.push(questionTool(name, { ...(step.ask === undefined ? {} : { schema: EDITED_PROMPT }), ...defined({ answer: output }) }));
+      asked.push(questionTool(name, { schema: editSchema(step), ...defined({ answer: output }) }));
     if (step.review !== undefined)
       asked.push(questionTool(`${name}${REVIEW_SUFFIX}`, { schema: objectWith('output', output ?? {}), ...defined({ answer: output }) }));
     return asked;
   });
 }
-
-/** The schema of the arguments that an approver of a question to a model may edit. */
-const EDITED_PROMPT: JsonObject = { type: 'object', properties: { prompt: { type: 'string' } } };
 
 /** Returns the schema of a step's output, if the document says what it is. */
 function outputOf({ ask, human }: StepDocument): JsonObject | undefined {
@@ -204,7 +201,7 @@ function outputOf({ ask, human }: StepDocument): JsonObject | undefined {
   return asked && (asked.output ?? { type: 'string' });
 }
 
-function questionTool(name: string, { schema = { type: 'object' }, answer }: { schema?: JsonObject; answer?: JsonObject }): ToolSnapshot {
+function questionTool(name: string, { schema, answer }: { schema: JsonObject; answer?: JsonObject }): ToolSnapshot {
   const policy = { timeoutMs: 1, maxAttempts: 1, parallel: true, strict: false, description: '' };
   return { ...policy, name, parameters: schema, schema, ...defined({ answer }) };
 }

@@ -14,6 +14,7 @@ import {
   tool,
   unit,
 } from '../../src/define/program/index.ts';
+import type { JsonObject } from '../../src/core/domain/json.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
 import { approve, failWith, reject, respond, say, scriptedModel, structured, testProgram } from '../../src/testing/index.ts';
 
@@ -186,6 +187,32 @@ describe('a program', () => {
     const { result } = await testProgram(program, { model: scriptedModel([]), decide: () => approve({ arguments: { text } }) });
     expect(result.error).toBeNull();
     expect(texts).toEqual([text, text]);
+  });
+
+  test('refuses an edit that a step would not take, and an edited output that does not fit', async () => {
+    const program = defineProgram({
+      name: 'edited',
+      model: MODEL,
+      units: [
+        unit('u', {}, [
+          human('Who', 'Who?', { approval: true, deadline: '2d' }),
+          ask('Score', 'Rate it', { output: z.number(), review: true }),
+        ]),
+      ],
+    });
+    const edited = (name: string, args: JsonObject): Promise<unknown> =>
+      testProgram(program, {
+        model: scriptedModel([structured(5)]),
+        decide: ({ toolName, kind }) => (kind === 'question' ? respond('Ann') : approve(toolName === name ? { arguments: args } : {})),
+      });
+    await expect(edited('u.Who', { deadline: '3d' })).rejects.toMatchObject({
+      code: 'invalid_arguments',
+      message: '"arguments" for call "u.Who.approval" does not fit tool "u.Who": deadline: expected "2d", got "3d"',
+    });
+    await expect(edited('u.Score.review', { output: 'five' })).rejects.toMatchObject({
+      code: 'invalid_arguments',
+      message: '"arguments" for call "u.Score.review" does not fit tool "u.Score.review": output: expected number, got string',
+    });
   });
 
   test('has a separate call for each decision about a step, by whose id it is made', async () => {

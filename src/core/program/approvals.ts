@@ -43,6 +43,28 @@ export function editableFields({ ask, agent, program, human, sleep, remember, re
   return { ...(agent ?? program ?? human ?? sleep ?? remember ?? recall) } as JsonObject;
 }
 
+/**
+ * Returns the schema of the fields that a person edits when approving a step. A field that the step does not take from the edit keeps its
+ * value, so that nobody believes to have changed it.
+ */
+export function editSchema(step: StepDocument): JsonObject {
+  const fixed = Object.entries(editableFields(step)).map(([name, value]): [string, JsonObject] => [name, { const: value }]);
+  return { type: 'object', properties: Object.fromEntries([...fixed, ...edits(step)]) };
+}
+
+function edits({ ask, agent, program, human, sleep, remember, recall }: StepDocument): [field: string, schema: JsonObject][] {
+  if (ask !== undefined) return [['prompt', { type: 'string' }]];
+  if (agent !== undefined) return Object.entries({ input: { type: 'string' }, deps: { type: 'object' } });
+  if (program !== undefined) return [['input', { type: 'object' }]];
+  if (human !== undefined) return [['question', { type: 'string' }]];
+  if (sleep !== undefined) return [['for', { type: ['string', 'number'] }]];
+  const scope = { scope: { type: 'string' } };
+  if (remember !== undefined) return Object.entries({ key: { type: 'string' }, value: {}, metadata: { type: 'object' }, ...scope });
+  if (recall !== undefined)
+    return Object.entries({ query: { type: 'string' }, topK: { type: 'integer' }, minScore: { type: 'number' }, ...scope });
+  return [];
+}
+
 // Programs: the review of a step's output.
 
 /** The suffix of the name under which a person reviews the output of a step. */
