@@ -423,11 +423,11 @@ export function beginStep(run: ProgramRun, address: StepAddress): RunningStep {
   return { address, at, state };
 }
 
-/** Records an attempt that failed before any call. */
+/** Records an attempt that failed before anything was sent. No further attempt follows, because it would fail in the same way. */
 export function failedAtOnce(run: ProgramRun, { at, state }: RunningStep, error: StepError): AttemptEnd & { type: 'failed' } {
   noteError(run.state, error.message);
   recordNote(run, { at, kind: state.kind, type: 'attempt', attempt: state.attempts, error });
-  return { type: 'failed', error, id: run.state.window.lastEventId };
+  return { type: 'failed', error, id: run.state.window.lastEventId, isFinal: true };
 }
 
 /** Ends a step, and drops the data that only a running step needs. */

@@ -83,7 +83,7 @@ async function loadAndRun(run: ProgramRun, running: RunningStep, step: StepDocum
   const loading = loadForRun(run, running, step);
   const unloaded = loading === undefined ? undefined : await loading;
   if (unloaded === undefined) return makeAttempt(run, running, step);
-  return unloaded.type === 'stopped' ? unloaded : { ...failedAtOnce(run, running, unloaded.error), isFinal: true };
+  return unloaded.type === 'stopped' ? unloaded : failedAtOnce(run, running, unloaded.error);
 }
 
 // Programs: the end of a step after its attempts.

@@ -30,7 +30,7 @@ import {
   tool,
   unit,
 } from '../../../../src/define/program/index.ts';
-import { runFakeProgram } from './fake-program.ts';
+import { type FakeProgramRun, runFakeProgram } from './fake-program.ts';
 import { propertyRuns } from '../../../property-runs.ts';
 
 const NEVER = { of: 'input.none', is: {} };
@@ -505,6 +505,38 @@ describe('a step whose attempts are used up, and whose fallback runs for several
     const started = await runInMany(agent('First', 'a', 'Go', { refine }), then);
     expect(started.children.filter((id) => id.includes('First'))).toHaveLength(2);
     expect(started.result.status).toBe('completed');
+  });
+});
+
+describe('an attempt that fails before anything is sent', () => {
+  const schema = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] };
+  const refine = { maxAttempts: 20 };
+  const cases: [why: string, step: StepDocument, code: string][] = [
+    ['arguments do not fit the tool', { name: 'S', tool: { name: 'act', arguments: { amount: 'much' } }, refine }, 'tool_failed'],
+    ['there is no such tool', { name: 'S', tool: { name: 'other' }, refine }, 'tool_failed'],
+    ['an argument has no value', { name: 'S', tool: { name: 'act', arguments: { amount: '{{input.none}}' } }, refine }, 'tool_failed'],
+    ['the input of an agent has no value', { name: 'S', agent: { name: 'a', input: '{{input.none}}' }, refine }, 'child_failed'],
+    ['a question has no value', { name: 'S', human: { question: '{{input.none}}' }, refine }, 'invalid_input'],
+    ['a wait is no duration', { name: 'S', sleep: { for: '{{input.word}}' as never }, refine }, 'invalid_input'],
+  ];
+
+  it.each(cases)('is the last one, because the next would fail in the same way: %s', async (_, step, code) => {
+    const run = (one: StepDocument): Promise<FakeProgramRun> =>
+      runFakeProgram({
+        document: { version: 1, name: 'p', model: 'p/m', units: [{ name: 'u', steps: [one] }] },
+        input: { word: 'soon' },
+        answer: () => 'x',
+        tools: [testTool('act', { schema, parameters: schema })],
+      });
+    const { result, events } = await run(step);
+    expect(result.units?.[0]?.steps[0]).toMatchObject({
+      status: 'failed',
+      attempts: 1,
+      error: { code: 'refine_exhausted', cause: { code } },
+    });
+    expect(events.filter((event) => event.step?.type === 'attempt')).toHaveLength(1);
+    const skipped = await run({ ...step, refine: { maxAttempts: 20, onExhaustion: 'skip' } });
+    expect(skipped.result.units?.[0]?.steps[0]).toMatchObject({ status: 'skipped', attempts: 1 });
   });
 });
 
