@@ -1,7 +1,6 @@
-import type { Client } from '@temporalio/client';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
+import { runsAbove } from '../client/runs-above.ts';
 import { errorCode } from '../core/domain/errors.ts';
-import type { ExecutionBeginning } from '../history/execution-reader.ts';
 import { type Caller, forbidden, mayStart, requireStart } from './auth/caller.ts';
 
 /**
@@ -20,21 +19,6 @@ export async function requireAgentOf(caller: Caller, client: LonghaulClient, run
     if (name !== undefined && mayStart(caller, name)) return;
   }
   throw forbidden(`The caller "${caller.id}" may not change runs of "${agentName}": use credentials whose agents include it`);
-}
-
-/**
- * Yields the run that has started a run, the run that has started that one, and so on, as far as the server has them. The prefix of an id is
- * no proof of that: an unrelated run may share it.
- */
-async function* runsAbove(client: Client, runId: string): AsyncGenerator<string> {
-  const { executionBeginning } = await import('../history/execution-reader.ts');
-  let id: string | undefined = runId;
-  // The id of a descendant begins with the id of its parent and a slash.
-  while (id?.includes('/') === true) {
-    const beginning: ExecutionBeginning | undefined = await executionBeginning(client, id);
-    id = beginning?.parentRunId;
-    if (id !== undefined) yield id;
-  }
 }
 
 async function agentOf(client: LonghaulClient, runId: string): Promise<string | undefined> {

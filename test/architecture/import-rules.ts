@@ -77,7 +77,7 @@ export const ZONES: readonly Zone[] = [
   // The governor uses the connection of the streams, which loads the client of Redis when it is opened.
   {
     room: 'src/governor',
-    may: ['src/core', 'src/define/option-checks', 'src/streams/redis/redis-connection'],
+    may: ['src/core', 'src/define/option-checks', 'src/streams/redis/redis-connection', 'src/streams/redis/redis-server'],
     packages: ['node:*'],
   },
   // Spans and metrics go to the user's own SDK: of OpenTelemetry, its API alone is loaded, and only if a worker wants telemetry.

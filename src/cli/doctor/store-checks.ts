@@ -154,14 +154,22 @@ async function checkStreams({ streams: sink }: AgentsModule): Promise<Finding> {
     log: () => undefined,
   });
   const use = { of: 'streams', lost: 'streams of open runs are then lost' };
-  return checkRedis(channel, use).finally(() => channel.close());
+  try {
+    return await checkRedis(channel, use);
+  } finally {
+    await channel.close();
+  }
 }
 
 async function checkGovernor({ governor }: AgentsModule): Promise<Finding> {
   if (governor?.name !== 'redis') return skipped('The agents module has no governor in Redis.');
   const accounts = governor.open({ log: () => undefined });
   const use = { of: 'governor', lost: 'the limits of providers are then lost' };
-  return checkRedis(accounts, use).finally(() => accounts.close());
+  try {
+    return await checkRedis(accounts, use);
+  } finally {
+    accounts.close();
+  }
 }
 
 /** A use of Redis: the export that has it, and the damage if Redis removes its keys. */

@@ -1,4 +1,3 @@
-import { UsageError } from '../../core/domain/errors.ts';
 import { type Duration, milliseconds } from '../../core/domain/time.ts';
 import type { StreamEntry } from '../../core/domain/stream.ts';
 import { nonEmpty, type OptionTable, requireKnown, wholeNumber } from '../../define/option-checks.ts';

@@ -28,6 +28,7 @@ test('the address of the UI is LONGHAUL_UI_URL, or the UI of Temporal Cloud', as
 test('for a local server it is the UI that answers at the port of the dev server', async () => {
   await withHttpServer('{"DefaultNamespace":"default"}', async (port) => {
     expect(await findUi({ address: `127.0.0.1:${port - 1000}`, namespace: 'default' }, {})).toBe(`http://127.0.0.1:${port}`);
+    expect(await findUi({ address: `localhost:${port - 1000}`, namespace: 'default' }, {})).toBe(`http://127.0.0.1:${port}`);
   });
 });
 
