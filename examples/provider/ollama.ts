@@ -49,7 +49,8 @@ function toMessages({ content }: ConversationEvent): object[] {
       case 'tool_call':
         return { role: 'assistant', content: '', tool_calls: [{ function: { name: item.name, arguments: item.arguments } }] };
       case 'tool_result':
-        return { role: 'tool', tool_name: item.name, content: JSON.stringify(item.content) };
+        // Notes about the call, such as a text of a hook, are not part of its result: the model reads them, too.
+        return { role: 'tool', tool_name: item.name, content: [JSON.stringify(item.content), ...(item.notes ?? [])].join('\n') };
     }
   });
 }
