@@ -16,6 +16,7 @@ import {
 } from '../../src/define/program/index.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
+import { inMemory } from '../../src/memory/file-memory.ts';
 import { approve, failWith, reject, respond, say, scriptedModel, structured, testProgram } from '../../src/testing/index.ts';
 
 const MODEL = 'scripted/model';
@@ -187,6 +188,21 @@ describe('a program', () => {
     const { result } = await testProgram(program, { model: scriptedModel([]), decide: () => approve({ arguments: { text } }) });
     expect(result.error).toBeNull();
     expect(texts).toEqual([text, text]);
+  });
+
+  test('makes no further attempt of a prompt or a memory step whose reference has no value', async () => {
+    const refine = { maxAttempts: 5 };
+    const steps = [ask('A', 'Why {{input.none}}?', { refine }), remember('R', '{{input.none}}', 1, { refine })];
+    const program = defineProgram({
+      name: 'refused',
+      model: MODEL,
+      units: steps.map((step, index) => unit(`u${index}`, { needs: [] }, [step])),
+    });
+    const { result } = await testProgram(program, { model: scriptedModel([]), memory: inMemory() });
+    expect(result.units.map(({ steps: [step] }) => [step?.status, step?.attempts])).toEqual([
+      ['failed', 1],
+      ['failed', 1],
+    ]);
   });
 
   test('refuses an edit that a step would not take, and an edited output that does not fit', async () => {

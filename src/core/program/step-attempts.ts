@@ -1,7 +1,7 @@
 import type { OwnLimits } from '../domain/agent.ts';
 import type { ChildOutcome, ChildStart } from '../domain/children.ts';
 import { defined, type JsonValue } from '../domain/json.ts';
-import { errorMessage } from '../domain/errors.ts';
+import { type ErrorCode, errorMessage } from '../domain/errors.ts';
 import { DEFAULT_STEPS, plainLimits } from '../domain/limits.ts';
 import type { AskDocument, HumanDocument, SleepDocument, StepDocument } from '../domain/program-document.ts';
 import type { RunningChild } from '../domain/program-run.ts';
@@ -189,6 +189,11 @@ async function askHuman(run: ProgramRun, running: RunningStep, human: HumanDocum
   return { type: 'done', output, id: run.state.window.lastEventId };
 }
 
+/** An activity that refuses its input, such as a reference without a value, sends nothing, and would refuse it again. */
+function finalIfRefused({ code }: { code: ErrorCode }): { isFinal?: true } {
+  return code === 'invalid_input' ? { isFinal: true } : {};
+}
+
 // Programs: uses of the memory.
 
 /** Stores a value, or looks values up. */
@@ -211,7 +216,7 @@ async function useMemoryOnce(run: ProgramRun, running: RunningStep, step: StepDo
       const error = isTimeOut ? timeoutFailure(timeout, address) : stepFailure(running, outcome.code, outcome.message);
       noteError(run.state, error.message);
       recordNote(run, { ...note, error });
-      return { type: 'failed', error, id: run.state.window.lastEventId };
+      return { type: 'failed', error, id: run.state.window.lastEventId, ...finalIfRefused(outcome) };
     }
     case 'done': {
       const { id, output } = outcome;
@@ -354,7 +359,7 @@ function recordAskOutcome(
       const error = callFailure(running, step, outcome);
       noteError(run.state, error.message);
       recordNote(run, { ...note, error });
-      return { type: 'failed', error, id: run.state.window.lastEventId };
+      return { type: 'failed', error, id: run.state.window.lastEventId, ...finalIfRefused(outcome) };
     }
     case 'answered':
       return recordAskAnswer(run, running, step.ask, { note, outcome, model });
