@@ -1,3 +1,4 @@
+import { noApprovals } from '../domain/approvals.ts';
 import { type AgentSnapshot, attemptsOf, type ToolSnapshot } from '../domain/agent.ts';
 import type { Tier } from '../domain/batch.ts';
 import { isToolCall } from '../domain/content.ts';
@@ -9,7 +10,7 @@ import type { Window } from '../domain/window.ts';
 import { type ContinueAsNewState, fromContinueAsNewState, STATE_VERSION, toContinueAsNewState } from '../kernel/continue-as-new.ts';
 import { thoughtOf } from '../kernel/next-step.ts';
 import type { ModelCall, ModelCallOutcome, ToolInvocation, ToolOutcome } from '../kernel/ports.ts';
-import { noApprovals, type RunState, type UnnamedEvent } from '../kernel/run-state.ts';
+import type { RunState, UnnamedEvent } from '../kernel/run-state.ts';
 
 /** One ended call of a burst, and its outcome. `at`: when the burst's loop learned of it, in milliseconds since the burst began. */
 export type BurstEntry = { at: number; key: string } & ({ model: ModelCallOutcome; tool?: never } | { tool: ToolOutcome; model?: never });

@@ -1,4 +1,14 @@
-import { alreadyDecided, type DecidedCall, type Decision, notOpen, type PendingApproval, withoutContent } from '../domain/approvals.ts';
+import {
+  alreadyDecided,
+  type DecidedCall,
+  decidedOf,
+  type Decision,
+  noApprovals,
+  notOpen,
+  type PendingApproval,
+  pendingOf,
+  withoutContent,
+} from '../domain/approvals.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
 import { defined, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { ErrorCode } from '../domain/errors.ts';
@@ -11,7 +21,7 @@ import { checkJson, type JsonProblem, problemsText } from '../json-schema/check-
 import { undeclaredFields } from '../json-schema/undeclared-fields.ts';
 import { abovePart } from '../kernel/limits.ts';
 import { deniedAgain } from '../kernel/tool-calls.ts';
-import { decidedOf, noApprovals, pendingOf, type RunState } from '../kernel/run-state.ts';
+import type { RunState } from '../kernel/run-state.ts';
 import type { Inbox } from '../kernel/inbox.ts';
 import type { ApproveInput, DecisionReceipt, RaiseInput, RaiseReceipt, RejectInput, RespondInput } from '../protocol.ts';
 import { isSession } from '../sessions/open-session.ts';

@@ -1,3 +1,4 @@
+import { revoke as revokeDecision } from '../domain/approvals.ts';
 import {
   agentsOfCalls,
   childrenOf,
@@ -10,7 +11,6 @@ import { inboundProblem, isJsonObject } from '../domain/json.ts';
 import { requestDigest, reusedId } from '../domain/requests.ts';
 import { parentOf } from '../domain/run-input.ts';
 import { cancelProblem, revokeProblem } from '../input-checks.ts';
-import { revoke as revokeDecision } from '../kernel/run-state.ts';
 import type {
   CancelInput,
   CancelReasonInput,

@@ -1,12 +1,18 @@
 import {
   alreadyDecided,
+  type Approvals,
+  deadlineOf,
+  decidedOf,
   decider,
   type Decision,
   decisionByDeadline,
+  lostAnswer,
   type PendingApproval,
+  pendingOf,
   RAISE_LIMITS,
   type RefusedRequest,
   type RememberedDecision,
+  rememberedFor,
   withoutContent,
 } from '../domain/approvals.ts';
 import type { ToolCall } from '../domain/content.ts';
@@ -22,7 +28,7 @@ import { takeRequests } from './messages.ts';
 import { endAtLimit, type NextStep, type Position, type ToolBatchContext } from './next-step.ts';
 import { points } from './points.ts';
 import { type Authorization, callResult, notRunResult, type RunPorts, type ToolInvocation, unknownResult } from './ports.ts';
-import { type Approvals, deadlineOf, decidedOf, lostAnswer, pendingOf, recordEvent, rememberedFor, type RunState } from './run-state.ts';
+import { recordEvent, type RunState } from './run-state.ts';
 import { newest } from '../domain/byte-budgets.ts';
 
 // Tool phase: calls that need a decision.

@@ -1,5 +1,5 @@
 import type { AgentSnapshot } from '../domain/agent.ts';
-import type { ApprovalDeadline, DecidedCall, PendingApproval, RememberedDecision } from '../domain/approvals.ts';
+import { type Approvals, noApprovals } from '../domain/approvals.ts';
 import { cutText, jsonBytes } from '../domain/byte-budgets.ts';
 import type { ChangesSoFar } from '../domain/changes.ts';
 import type { ContentItem } from '../domain/content.ts';
@@ -148,11 +148,6 @@ export function blankRunState({ runId, snapshot, deps = {}, startedAt }: Omit<Ru
   };
 }
 
-/** Returns the approvals of a run that has not requested any. */
-export function noApprovals(): Approvals {
-  return { pending: [], approved: [], decided: [], remembered: [] };
-}
-
 /** Appends an event. An event without an id gets one from the workflow, so that a reset run cannot repeat the id with other content. */
 export function recordEvent(state: RunState, clock: RunClock, event: Pick<Event, 'author' | 'content'> & Partial<Event>): void {
   const { executionId } = state.context;
@@ -236,68 +231,6 @@ export interface UnnamedEvent {
   after: string;
   /** The id of a result may replace the result: results can be long, and their ids are created where the results are. */
   content: readonly (ContentItem | string)[];
-}
-
-// Shared state: pending and past decisions.
-
-/** The pending approvals of a run, and its decisions. */
-export interface Approvals {
-  /** The pending approvals, in the order of their requests. */
-  pending: PendingApproval[];
-  /** The approved calls of the current response, with their arguments if the approver edited them. */
-  approved: ApprovedCall[];
-  /** The newest decisions, the last one last. The record of events has all of them. */
-  decided: DecidedCall[];
-  /** Decisions that apply to further calls. */
-  remembered: RememberedDecision[];
-}
-
-/** A call that was approved and has no result yet. */
-interface ApprovedCall {
-  callId: string;
-  arguments?: JsonObject;
-}
-
-/** Returns the deadline of a call that begins to wait at `now`, and the decision that applies when it passes. */
-export function deadlineOf({ deadlineMs, onDeadline }: ApprovalDeadline, now: number): Pick<PendingApproval, 'deadlineAt' | 'onDeadline'> {
-  return deadlineMs === undefined ? {} : { deadlineAt: now + deadlineMs, onDeadline: onDeadline ?? 'reject' };
-}
-
-export function pendingOf({ pending }: Approvals, callId: string): PendingApproval | undefined {
-  return pending.find((one) => one.callId === callId);
-}
-
-/**
- * Returns how the answer of a call was lost, if it has a pending question about its outcome. Such a call has started, in this execution or an
- * earlier one.
- */
-export function lostAnswer(pending: readonly PendingApproval[], toolCallId: string): string | undefined {
-  const waiting = pending.find(({ kind, callId }) => kind === 'outcome' && callId === toolCallId);
-  return waiting && (waiting.lost ?? 'its worker gave no answer');
-}
-
-/** Returns the decision about a call, or the newest one if call ids repeat. */
-export function decidedOf({ decided }: Approvals, callId: string): DecidedCall | undefined {
-  return decided.findLast((one) => one.callId === callId);
-}
-
-/** Returns the newest remembered decision for a call with that digest. Another agent's tool of the same name is a different tool. */
-export function rememberedFor(
-  { remembered }: Approvals,
-  toolName: string,
-  { digest, agent }: { digest: string; agent?: string | undefined },
-): RememberedDecision | undefined {
-  return remembered.findLast(
-    (one) => one.toolName === toolName && one.agent === agent && (one.digest === undefined || one.digest === digest),
-  );
-}
-
-/** Removes a remembered decision. Returns false if no decision has that id. */
-export function revoke(approvals: Approvals, id: string): boolean {
-  const left = approvals.remembered.filter((one) => one.id !== id);
-  const isRevoked = left.length < approvals.remembered.length;
-  approvals.remembered = left;
-  return isRevoked;
 }
 
 // Shared state: the parts of the state that capabilities own.

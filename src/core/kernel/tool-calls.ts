@@ -1,5 +1,5 @@
 import { DEFAULT_POLICY, type ToolSnapshot } from '../domain/agent.ts';
-import type { ApprovalRequirement } from '../domain/approvals.ts';
+import { type ApprovalRequirement, lostAnswer, pendingOf } from '../domain/approvals.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
 import { noteChanges, undoneKey } from '../domain/changes.ts';
 import { isToolCall, type ToolCall, type ToolResult } from '../domain/content.ts';
@@ -39,7 +39,7 @@ import {
   type ToolOutcome,
   unknownResult,
 } from './ports.ts';
-import { countToolCall, lostAnswer, noteError, pendingOf, recordEvent, recordStep, type RunState } from './run-state.ts';
+import { countToolCall, noteError, recordEvent, recordStep, type RunState } from './run-state.ts';
 import { type AskedCall, type Denial, deny, type Gate, type GatedCall, type MadeCalls } from './capability.ts';
 
 // Tool phase: calls before they are scheduled.

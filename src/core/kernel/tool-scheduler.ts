@@ -1,3 +1,4 @@
+import { deadlineOf, lostAnswer } from '../domain/approvals.ts';
 import type { ToolSnapshot } from '../domain/agent.ts';
 import { changesSoFar, declaresUpdates, mayUpdate, mustFollow } from '../domain/changes.ts';
 import { defined } from '../domain/json.ts';
@@ -9,7 +10,7 @@ import { endsByDeadline } from './limits.ts';
 import type { ToolBatchContext } from './next-step.ts';
 import { points } from './points.ts';
 import { interruptedResult, notRunResult, noWorker, type RunPorts, type ToolInvocation, type ToolOutcome, unknownResult } from './ports.ts';
-import { deadlineOf, lostAnswer, type RunState } from './run-state.ts';
+import type { RunState } from './run-state.ts';
 import {
   applyChanges,
   countStart,

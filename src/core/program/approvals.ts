@@ -1,9 +1,8 @@
-import { type ApprovalRequirement, callDigest, type Decision, type PendingApproval } from '../domain/approvals.ts';
+import { type ApprovalRequirement, callDigest, deadlineOf, type Decision, type PendingApproval } from '../domain/approvals.ts';
 import { defined, isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { StepDeadlineDocument, StepDocument } from '../domain/program-document.ts';
 import type { RecordedCall } from '../domain/program-run.ts';
 import { milliseconds } from '../domain/time.ts';
-import { deadlineOf } from '../kernel/run-state.ts';
 import { type AttemptEnd, type ProgramRun, recordCall, recordResult, type RunningStep, stepFailure } from './program-run.ts';
 import { lookupAt, resolveValue } from './references.ts';
 

@@ -1,5 +1,5 @@
 import type { OwnLimits } from '../domain/agent.ts';
-import { type Decision, type PendingApproval, RAISE_LIMITS } from '../domain/approvals.ts';
+import { type Decision, type PendingApproval, pendingOf, RAISE_LIMITS } from '../domain/approvals.ts';
 import type { ToolResult } from '../domain/content.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { defined, type JsonObject, type JsonValue, parsedJson } from '../domain/json.ts';
@@ -11,7 +11,7 @@ import { nearestDeadline, requestDecision, settleDecisions, settleRemembered, sh
 import { endsByDeadline, hasFixedDeadline, limitReached } from '../kernel/limits.ts';
 import { takeRequests } from '../kernel/messages.ts';
 import type { Growth } from '../kernel/ports.ts';
-import { noteError, pendingOf, recordEvent, type RunState } from '../kernel/run-state.ts';
+import { noteError, recordEvent, type RunState } from '../kernel/run-state.ts';
 import { Admission, type AdmissionVerdict, ChildBudget } from './budget.ts';
 import { cutText } from '../domain/byte-budgets.ts';
 import type { Event } from '../domain/record.ts';
