@@ -300,12 +300,14 @@ export async function earlierRun(
   const ended = [...steps].filter(([, { status }]) => status === 'completed');
   // What the run has dropped is not known.
   const unfinished = [...steps].filter(([, { status, outputForgotten }]) => status !== 'completed' && outputForgotten !== true);
-  const stored = [
-    ...ended.map(([, { output, spilled }]) => (output === undefined ? (spilled?.bytes ?? 0) : 0)),
-    ...unfinished.flatMap(([, { spilledItems = [] }]) => spilledItems.map(({ spilled }) => spilled.bytes)),
-  ].reduce((sum, bytes) => sum + bytes, 0);
   const earlier: EarlierRun = { document, input, outputs: [] };
-  requireFitting(runId, stored + jsonBytes(earlier));
+  requireFitting(runId, jsonBytes(earlier), [
+    ...ended.map(([at, { output, spilled }]): Sized => [at, output === undefined ? (spilled?.bytes ?? 0) : jsonBytes(output)]),
+    ...unfinished.map(([at, { items = {}, spilledItems = [] }]): Sized => [
+      at,
+      spilledItems.reduce((sum, { spilled }) => sum + spilled.bytes, jsonBytes(items)),
+    ]),
+  ]);
   for (const [address, { output, spilled, outputId: id }] of ended) {
     if (output !== undefined) earlier.outputs.push([address, output]);
     else if (spilled !== undefined && id !== undefined) earlier.outputs.push([address, await load({ address, id, spilled })]);
@@ -319,14 +321,24 @@ export async function earlierRun(
     }
     if (Object.keys(outputs).length > 0) (earlier.items ??= []).push([address, outputs]);
   }
-  requireFitting(runId, jsonBytes(earlier));
   return earlier;
 }
 
-function requireFitting(runId: string, bytes: number): void {
+/** The address of a step, and the bytes of its results. */
+type Sized = [address: string, bytes: number];
+
+/** Throws if the results of a run are too large to be carried. `others`: the bytes of its program and input. */
+function requireFitting(runId: string, others: number, results: readonly Sized[]): void {
+  const bytes = results.reduce((sum, [at, own]) => sum + jsonBytes(at) + own + OF_EACH_RESULT, others);
   if (bytes <= MAX_EARLIER_BYTES) return;
+  const [[at, largest] = ['', 0]] = results.toSorted(([, one], [, other]) => other - one);
+  const found = at === '' ? '' : `; the largest is that of step "${at}", with ${largest} bytes`;
   throw new LonghaulError(
     'payload_too_large',
-    `The results of run "${runId}" are ${bytes} bytes of JSON, over ${MAX_EARLIER_BYTES}: resume from an earlier step, or start a new run`,
+    `Run "${runId}" cannot be resumed: its results, with its program and its input, are ${bytes} bytes of JSON, over ${MAX_EARLIER_BYTES}${found}. ` +
+      'Start a new run without "resume", or a program of the remaining steps, with the results that they need in its input',
   );
 }
+
+/** Bytes of JSON of a result in addition to its address and its value, at most. */
+const OF_EACH_RESULT = 20;
