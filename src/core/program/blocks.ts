@@ -81,13 +81,13 @@ async function runForEach(run: ProgramRun, running: RunningStep, block: ForEachD
   const problems: NotLoaded[] = [];
   const isDone = itemsThatEnded(state);
   const earlier = reusableItems(run.program, address, list);
-  const runnable = runnableItems(run, address, block, list.length);
+  const mayRun = itemsThatMayRun(run, address, block);
   let next = 0;
   const runItems = async (): Promise<void> => {
     while (next < list.length && ends.length === 0 && problems.length === 0) {
       const index = next;
       next += 1;
-      if (isDone(index) || !runnable.has(index)) continue;
+      if (isDone(index) || !mayRun(index)) continue;
       const item = { unit: address.unit, steps: block.steps, indexes: [...address.indexes, index] };
       const output = earlier(index);
       const end = output === undefined ? await run.runSteps(item) : await reuseItem(run, item, output);
@@ -123,13 +123,12 @@ async function endItem(run: ProgramRun, { address, state }: RunningStep, { steps
   return [];
 }
 
-/** Returns the indexes of the items that may run: those that have begun, if one of them failed in an earlier execution; otherwise all. */
-function runnableItems(run: ProgramRun, { unit, indexes }: StepAddress, { steps }: ForEachDocument, count: number): Set<number> {
-  const all = Array.from({ length: count }, (_, index) => index);
-  const stateOf = (name: string, index: number): StepState | undefined =>
-    run.program.steps.get(addressText({ unit, step: name, indexes: [...indexes, index] }));
-  const hasFailed = all.some((index) => steps.some(({ name }) => stateOf(name, index)?.status === 'failed'));
-  return new Set(hasFailed ? all.filter((index) => steps.some(({ name }) => stateOf(name, index) !== undefined)) : all);
+/** Returns a function that says whether an item may run: only one that has begun, if one of them failed in an earlier execution. */
+function itemsThatMayRun(run: ProgramRun, { unit, indexes }: StepAddress, { steps }: ForEachDocument): (index: number) => boolean {
+  const addresses = (index: number | string): string[] =>
+    steps.map(({ name }) => `${addressText({ unit, step: name, indexes })}[${index}]`);
+  const hasFailed = run.failedBefore.some((at) => addresses(at.slice(at.lastIndexOf('[') + 1, -1)).includes(at));
+  return (index) => !hasFailed || addresses(index).some((at) => run.program.steps.has(at));
 }
 
 function listProblem(list: unknown): string | undefined {

@@ -50,6 +50,8 @@ export class ProgramRun {
   /** The outputs that this execution has loaded from the payload store, by id, and their bytes. */
   readonly loads = new Map<string, Promise<LoadOutcome>>();
   loadedBytes = 0;
+  /** The addresses of the steps that failed in earlier executions. */
+  readonly failedBefore: readonly string[];
   /** The steps that wait until they may load outputs, in the order in which they asked. */
   readonly waitingLoads = new Set<WaitingLoad>();
   /** The run will have less to do in its next execution than this one had when it began, for example because a step has ended. */
@@ -77,6 +79,7 @@ export class ProgramRun {
     this.state = state;
     this.program = program;
     this.ports = ports;
+    this.failedBefore = [...program.steps].flatMap(([at, { status }]) => (status === 'failed' ? [at] : []));
     this.budget = new ChildBudget(state, program);
     this.#admission = new Admission(state, ports);
     const refusedRaise = this.#takeDecided(({ toolName }) => toolName === RAISE_LIMITS);
