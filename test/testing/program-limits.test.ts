@@ -161,6 +161,42 @@ describe('what waits for a person while no token is left', () => {
     expect(result).toMatchObject({ status: 'limit_reached', stopReason: 'token_budget' });
   });
 
+  test.each([
+    ['that is in flight when another step reaches a limit', { steps: 1 }],
+    ['that has used up the tokens of another step', limits],
+  ])('a review of an answer %s ends first', async (_, most) => {
+    const both = parallel('Both', [
+      [ask('One', 'Go', { review: true }), ask('Later', 'Go')],
+      [sleep('Nap', 1), ask('Two', 'Go')],
+    ]);
+    const program = defineProgram({ name: 'reviewing', model: 'scripted/model', limits: most, units: [unit('all', {}, [both])] });
+    const { result, requests } = await testProgram(program, { model: model(), decide: () => approve({ arguments: { output: 'edited' } }) });
+    expect(result.status).toBe('steps' in most ? 'max_iterations_reached' : 'limit_reached');
+    expect(result.units[0]?.steps.find(({ name }) => name === 'One')).toMatchObject({ status: 'completed', output: 'edited' });
+    expect(result.units[0]?.steps.map(({ name }) => name)).not.toContain('Later');
+    expect(requests).toHaveLength(1);
+  });
+
+  test('a question ends first if another step reaches a limit', async () => {
+    const both = parallel('Both', [[human('Who', 'Who?')], [ask('One', 'Go'), ask('Two', 'Go')]]);
+    const program = defineProgram({ name: 'asking', model: 'scripted/model', limits, units: [unit('all', {}, [both])] });
+    const { result } = await testProgram(program, { model: model(), decide: () => respond('Ann') });
+    expect(result).toMatchObject({ status: 'limit_reached', stopReason: 'token_budget' });
+    expect(result.units[0]?.steps.find(({ name }) => name === 'Who')).toMatchObject({ status: 'completed', output: 'Ann' });
+  });
+
+  test('the deadline of the run ends a review, also if another step has reached a limit', async () => {
+    const both = parallel('Both', [[ask('One', 'Go', { review: true })], [sleep('Nap', 1), ask('Two', 'Go')]]);
+    const program = defineProgram({
+      name: 'late',
+      model: 'scripted/model',
+      limits: { ...limits, deadline: '1m' },
+      units: [unit('all', {}, [both])],
+    });
+    const { result } = await testProgram(program, { model: model() });
+    expect(result.status).toBe('limit_reached');
+  });
+
   test('the deadline of the run ends a review', async () => {
     const program = defineProgram({
       name: 'late',

@@ -123,11 +123,24 @@ export class ProgramRun {
     delete this.program.loadsFirst;
   }
 
-  /** Prevents further steps from starting, and releases steps that wait for a decision. A cancellation replaces any other reason. */
-  stopBecause(stop: Stop): void {
-    if (this.#stop === undefined || stop.type === 'cancelled') this.#stop = stop;
-    for (const release of this.#waiting.values()) release(undefined);
-    this.#waiting.clear();
+  /**
+   * Prevents further steps from starting, and releases steps that wait for a decision. At a limit, answers and reviews that people owe still
+   * end first, like calls in flight, unless the deadline of the run is over (`isLate`). A cancellation replaces any other reason, and the end
+   * of the execution replaces a limit, which the next execution finds again.
+   */
+  stopBecause(stop: Stop, { isLate = false } = {}): void {
+    const isNext = stop.type === 'continue' && this.#stop?.type === 'limit';
+    if (this.#stop === undefined || stop.type === 'cancelled' || isNext) this.#stop = stop;
+    for (const [callId, release] of this.#waiting) {
+      if (stop.type === 'limit' && !isLate && this.#costsNothing(pendingOf(this.state.approvals, callId))) continue;
+      this.#waiting.delete(callId);
+      release(undefined);
+    }
+  }
+
+  /** True for an answer to a question, and for the review of an output. */
+  #costsNothing({ kind, at = '' }: Pick<PendingApproval, 'kind' | 'at'> = { kind: 'tool' }): boolean {
+    return kind === 'question' || this.program.steps.get(at)?.progress?.held !== undefined;
   }
 
   /**
@@ -220,7 +233,8 @@ export class ProgramRun {
       if (remembered !== undefined) return remembered;
       requestDecision(state, ports, waiting);
     }
-    if (this.stop !== undefined) return undefined;
+    const { stop } = this;
+    if (stop !== undefined && (stop.type !== 'limit' || !this.#costsNothing(waiting))) return undefined;
     this.#requested += 1;
     return new Promise((resolve) => {
       this.#waiting.set(waiting.callId, resolve);
@@ -241,14 +255,15 @@ export class ProgramRun {
       const isWaiting = state.approvals.pending.length > 0;
       // The deadline of the run also ends these waits.
       const isBounded = isWaiting || ports.inbox.paused;
-      if (isBounded && this.#stop === undefined) {
+      const isOpen = this.#stop === undefined || this.#waiting.size > 0;
+      if (isBounded && isOpen) {
         const reached = limitReached(state, ports.now(), { final: true });
-        const ends = this.#waitsInVain() || endsByDeadline(state, ports.now());
-        if (reached !== undefined && ends) this.stopBecause({ type: 'limit', reached });
+        const isLate = endsByDeadline(state, ports.now());
+        if (reached !== undefined && (isLate || this.#waitsInVain())) this.stopBecause({ type: 'limit', reached }, { isLate });
       }
       // A child may run for days. Calls in flight belong to this execution: a step continues the run once they have ended.
       const isIdle = isWaiting || (this.children > 0 && this.program.asksInFlight === 0);
-      if (isIdle && this.#stop === undefined && ports.continueDue(WAITING)) this.stopBecause({ type: 'continue' });
+      if (isIdle && isOpen && !this.isContinuing && ports.continueDue(WAITING)) this.stopBecause({ type: 'continue' });
       const stop = this.#stop;
       await ports.until(
         () =>
@@ -257,7 +272,7 @@ export class ProgramRun {
           this.#requested > requested ||
           this.#admission.changes > changes ||
           this.#stop !== stop,
-        isBounded && stop === undefined ? nearestDeadline(state, ports.now()) : undefined,
+        isBounded && (stop === undefined || this.#waiting.size > 0) ? nearestDeadline(state, ports.now()) : undefined,
       );
     }
   }
