@@ -158,8 +158,8 @@ function callsOf({ segments }: JournalCell): number {
 }
 
 /** Returns the bytes of JSON of the run's code in the carried state. */
-function continuedCodeBytes({ journalBytes, records, calls, notes = [] }: CodeState): number {
-  return journalBytes + jsonBytes([records, notes]) + (calls === undefined ? 0 : jsonBytes(calls));
+function continuedCodeBytes({ journalBytes, records, calls, notes }: CodeState): number {
+  return journalBytes + jsonBytes(records) + (calls === undefined ? 0 : jsonBytes(calls)) + (notes === undefined ? 0 : jsonBytes(notes));
 }
 
 /** Forgets the cells between two steps if they are too large to be carried. The next cell's result tells the model. */
