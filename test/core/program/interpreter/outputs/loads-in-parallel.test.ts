@@ -201,14 +201,14 @@ describe('any program with steps that each fit', () => {
         const continueDue = (): boolean =>
           stored.continueDue?.() === true || (points.length > 0 && (points[asked++ % points.length] ?? false));
         const { result, toolCalls, calls, executions } = await run([step], { ...stored, continueDue });
-        if (points.length === 0 && executions > 2) waited += 1;
+        if (executions > 2) waited += 1;
         expect(result.error).toBeNull();
         expect(result.status).toBe('completed');
         expect(new Set(toolCalls).size).toBe(toolCalls.length);
         expect(new Set(calls).size).toBe(calls.length);
       }),
-      { numRuns: propertyRuns(80) },
+      { numRuns: propertyRuns(40) },
     );
     expect(waited).toBeGreaterThan(0);
-  }, 120_000);
+  }, 300_000);
 });
