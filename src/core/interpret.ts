@@ -161,7 +161,7 @@ async function runStep(run: ProgramRun, { unit, step, indexes }: ListedStep): Pr
     const unloaded = before === undefined ? undefined : await before;
     if (unloaded !== undefined) return notLoaded(run, running, unloaded);
     const isBegun = running.state.progress?.begun === true;
-    if (step.when !== undefined && !isBegun && !conditionHolds(step.when, lookupAt(run.program, address))) {
+    if (!isBegun && step.when !== undefined && !conditionHolds(step.when, lookupAt(run.program, address))) {
       endStep(run, running, { status: 'skipped', reason: `the condition on "${step.when.of}" does not hold` });
       return 'completed';
     }
