@@ -48,6 +48,7 @@ export const SKILLS = [
         /calls load_skill/,
         /load_skill/,
         /^load_skill: ## Skill: refunds/,
+        'note on load_skill: the approver changed its arguments before it ran: {"skill":"refunds"}',
         /calls pay/,
         /^pay failed: .*the skill "refunds" is active, and allows only "look"/,
         'agent: Done.',
