@@ -224,7 +224,7 @@ export async function runFakeProgram({
           : {
               descendants: {
                 usage: noUsage(),
-                toolCalls: Object.values(callsBelow).reduce((sum, calls) => sum + calls, 0),
+                toolCalls: Object.values(callsBelow).reduce((sum, one) => sum + one, 0),
                 toolCallsByName: Object.fromEntries(
                   Object.entries(callsBelow).filter(([tool]) => limits.toolCallsByName?.[tool] !== undefined),
                 ),

@@ -521,22 +521,22 @@ describe('an attempt that fails before anything is sent', () => {
   ];
 
   it.each(cases)('is the last one, because the next would fail in the same way: %s', async (_, step, code) => {
-    const run = (one: StepDocument): Promise<FakeProgramRun> =>
+    const runOne = (one: StepDocument): Promise<FakeProgramRun> =>
       runFakeProgram({
         document: { version: 1, name: 'p', model: 'p/m', units: [{ name: 'u', steps: [one] }] },
         input: { word: 'soon' },
         answer: () => 'x',
         tools: [testTool('act', { schema, parameters: schema })],
       });
-    const { result, events } = await run(step);
+    const { result, events } = await runOne(step);
     expect(result.units?.[0]?.steps[0]).toMatchObject({
       status: 'failed',
       attempts: 1,
       error: { code: 'refine_exhausted', cause: { code } },
     });
     expect(events.filter((event) => event.step?.type === 'attempt')).toHaveLength(1);
-    const skipped = await run({ ...step, refine: { maxAttempts: 20, onExhaustion: 'skip' } });
-    expect(skipped.result.units?.[0]?.steps[0]).toMatchObject({ status: 'skipped', attempts: 1 });
+    const passedOver = await runOne({ ...step, refine: { maxAttempts: 20, onExhaustion: 'skip' } });
+    expect(passedOver.result.units?.[0]?.steps[0]).toMatchObject({ status: 'skipped', attempts: 1 });
   });
 });
 
