@@ -196,6 +196,7 @@ export function toolSnapshot(tool: AnyTool): ToolSnapshot {
     parameters: tool.providerSchema,
     strict: tool.strict,
     schema: tool.schema,
+    ...defined({ changesArguments: tool.changesArguments }),
     parallel: tool.parallel,
     ...(updates === undefined ? {} : { updates: typeof updates === 'boolean' ? updates : [...updates] }),
     ...tool.policy,

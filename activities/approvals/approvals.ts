@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ActivityFunctions } from '../../src/core/activity-requests/contracts.ts';
+import type { ActivityFunctions, ParseArgumentsInput, ParseArgumentsOutput } from '../../src/core/activity-requests/contracts.ts';
 import { type AgentSnapshot, toolOwner, type ToolSnapshot } from '../../src/core/domain/agent.ts';
 import type { ApprovalRequirement } from '../../src/core/domain/approvals.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
@@ -38,6 +38,7 @@ import { logToolError } from '../attempts/checked-activity.ts';
 import { failingAs, MissingOnWorkerError } from '../attempts/failure.ts';
 import { queryRun, runIdOf, runKey } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
+import { parsedArguments } from '../tool-calls/parse-arguments.ts';
 import { callArguments, findTool } from '../tool-calls/run-tool.ts';
 import type { ReviewScope } from '../worker-part.ts';
 
@@ -85,17 +86,18 @@ export function callDigest({ name, arguments: args }: ToolCall): string {
 }
 
 /**
- * Throws `MissingOnWorkerError` before the model call is paid for, if this worker lacks a tool with a predicate in the snapshot that
- * another worker may have. Once the wait for another worker is over, calls of that tool need a decision for the rest of the run. The same
- * applies if the tool no longer has a predicate.
+ * Throws `MissingOnWorkerError` before the model call is paid for, if this worker lacks a tool in the snapshot that another worker may have
+ * and that the review of its calls needs: for its predicate, or for its schema if that changes arguments. Once the wait for another worker
+ * is over, calls of a tool with a predicate need a decision for the rest of the run, and the others have a problem. The same applies if the
+ * tool no longer has a predicate.
  */
-export function requirePredicate(
+export function requireReviewedTool(
   runtime: ActivityRuntime,
   run: OfRun,
   snapshot: AgentSnapshot,
-  { name, approval, mcp }: ToolSnapshot,
+  { name, approval, changesArguments, mcp }: ToolSnapshot,
 ): void {
-  if (approval?.when !== 'predicate') return;
+  if (approval?.when !== 'predicate' && !changesArguments) return;
   const owner = toolOwner(snapshot);
   if (findTool(runtime, { ...owner, ...defined({ mcp }) }, name) !== undefined) return;
   const key = `${runKey(run).chain}/${name}`;
@@ -166,11 +168,12 @@ function briefReason({ secrets }: ActivityRuntime, reason: string): string {
 /** The activities that call the worker's approval functions. */
 export function decisionActivities(
   runtime: ActivityRuntime,
-): Pick<ActivityFunctions, 'authorizeDecision' | 'notifyWaiting' | 'reevaluateApproval'> {
+): Pick<ActivityFunctions, 'authorizeDecision' | 'notifyWaiting' | 'reevaluateApproval' | 'parseArguments'> {
   return {
     authorizeDecision: authorizeDecisionActivity(runtime),
     notifyWaiting: notifyWaitingActivity(runtime),
     reevaluateApproval: reevaluateApprovalActivity(runtime),
+    parseArguments: parseArgumentsActivity(runtime),
   };
 }
 
@@ -329,7 +332,7 @@ function reevaluateApprovalActivity(runtime: ActivityRuntime): (input: Reevaluat
   return failingAs('internal', async (input) => {
     const snapshot = await runtime.snapshots.load(input, input.agent);
     const tool = snapshot.tools.find(({ name }) => name === input.tool);
-    if (tool !== undefined) requirePredicate(runtime, input, snapshot, tool);
+    if (tool !== undefined) requireReviewedTool(runtime, input, snapshot, tool);
     const call = {
       type: 'tool_call' as const,
       toolCallId: input.callId,
@@ -340,5 +343,16 @@ function reevaluateApprovalActivity(runtime: ActivityRuntime): (input: Reevaluat
       const requirement = await askPredicate({ runtime, run: input, snapshot, signal }, call, () => dataFor(runtime, input));
       return requirement === undefined ? null : { digest: callDigest(call), ...requirement };
     });
+  });
+}
+
+/** Creates the activity that returns the arguments that a tool runs with, for arguments that no activity has made. */
+function parseArgumentsActivity(runtime: ActivityRuntime): (input: ParseArgumentsInput) => Promise<ParseArgumentsOutput> {
+  return failingAs('internal', async (input) => {
+    const snapshot = await runtime.snapshots.load(input, input.agent);
+    const tool = snapshot.tools.find(({ name }) => name === input.tool);
+    if (tool !== undefined) requireReviewedTool(runtime, input, snapshot, tool);
+    const { args, problem } = await parsedArguments(runtime, snapshot, input.tool, input.arguments);
+    return problem === undefined ? { arguments: args } : { problem };
   });
 }

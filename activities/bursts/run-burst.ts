@@ -234,7 +234,7 @@ class Burst {
       state: this.#state,
       ...(this.#input.run === undefined ? {} : { key: this.#input.run }),
     };
-    const ports: Omit<RunPorts, 'verify' | 'reevaluateApproval' | 'authorize' | 'until' | 'switchAgent'> = {
+    const ports: Omit<RunPorts, 'verify' | 'reevaluateApproval' | 'parseEdits' | 'authorize' | 'until' | 'switchAgent'> = {
       now: () => this.#at,
       uuid: () => '',
       inbox,

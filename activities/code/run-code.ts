@@ -27,7 +27,7 @@ import { type JournalPage, type JournalQuestion, type OfRun, QUERIES } from '../
 import type { ExecutorDefinition } from '../../src/define/code.ts';
 import { type PayloadStore, readSpilled, spill } from '../../src/stores/payload-store.ts';
 import { requireReviews } from '../all-parts.ts';
-import { requirePredicate } from '../approvals/approvals.ts';
+import { requireReviewedTool } from '../approvals/approvals.ts';
 import { type Attempt, attemptNumber, attemptsAllowed, currentRun, runAttempt, withTimeout } from '../attempts/attempt.ts';
 import { failingAs } from '../attempts/failure.ts';
 import { queryRun, runKey } from '../run-queries/query-run.ts';
@@ -65,7 +65,7 @@ async function snapshotOf({ snapshots }: ActivityRuntime, input: RunSegmentInput
 
 async function runSegment(work: SegmentWork): Promise<RunSegmentOutput> {
   const { runtime, input, snapshot } = work;
-  for (const tool of toolsFor('code', snapshot)) requirePredicate(runtime, input, snapshot, tool);
+  for (const tool of toolsFor('code', snapshot)) requireReviewedTool(runtime, input, snapshot, tool);
   requireReviews(runtime, snapshot);
   const warm = runtime.namespaces.take(runKey(input), positionBefore(input));
   if (warm !== undefined) return runIn(work, warm);

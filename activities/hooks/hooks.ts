@@ -247,6 +247,8 @@ interface HookedEvent {
   payload: JsonObject;
   /** Returns why a hook's changes cannot be used, which is a failure of that hook. Default: all changes can. */
   problemOf?: (changes: JsonObject) => string | undefined;
+  /** Returns a hook's changes as the next hook gets them. Default: unchanged. */
+  asRead?: (changes: JsonObject) => Promise<JsonObject>;
   /** At this event nothing reads texts or can wait, so any answer but allow and deny is a failure of its hook. */
   deniesOnly?: true;
   callId?: string;
@@ -257,7 +259,7 @@ interface HookedEvent {
  * event can be denied; otherwise it is ignored. Never rejects.
  */
 export async function runHooks(
-  { on, payload, problemOf = () => undefined, deniesOnly, callId }: HookedEvent,
+  { on, payload, problemOf = () => undefined, asRead, deniesOnly, callId }: HookedEvent,
   hooks: readonly CallableHook[],
 ): Promise<HooksOutcome> {
   const outcome: HooksOutcome = { result: { type: 'allow' }, injected: [], ran: [], records: [] };
@@ -272,7 +274,7 @@ export async function runHooks(
       case 'allow':
         break;
       case 'modify':
-        outcome.changes = { ...outcome.changes, ...answer.changes };
+        outcome.changes = { ...outcome.changes, ...(asRead === undefined ? answer.changes : await asRead(answer.changes)) };
         record(hook.name, { answer: 'modify' });
         break;
       case 'inject':

@@ -35,6 +35,7 @@ import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import type { ToolCall } from '../../src/core/domain/content.ts';
 import { RUN_CODE } from '../../src/core/domain/tool-calls.ts';
 import { checkArguments } from '../../src/core/json-schema/read-by-schema.ts';
+import { parsedArguments } from '../tool-calls/parse-arguments.ts';
 
 /**
  * Hooks in a worker: the hooks of the worker, the agent and its ancestors are pinned for a run, and called at its start, around its model
@@ -187,6 +188,7 @@ async function reviewCall(scope: ReviewScope, call: ToolCall): Promise<HookVerdi
       payload: { ...about(args), callId: call.toolCallId, arguments: args },
       callId: call.toolCallId,
       problemOf: (asked) => rewriteProblem(call.name, asked),
+      ...(tool?.changesArguments ? { asRead: (asked) => parsedChanges(scope, tool, asked) } : {}),
     });
     verdict.records.push(...answers.records);
     if (result.type === 'deny') return { records: verdict.records, problem: deniedByHook(call.name, result.text) };
@@ -201,6 +203,12 @@ async function reviewCall(scope: ReviewScope, call: ToolCall): Promise<HookVerdi
     if (answers.ask !== undefined) verdict.question ??= answers.ask.text;
   }
   return { ...verdict, ...(injected.length === 0 ? {} : { injection: injected.join('\n') }) };
+}
+
+/** Returns the arguments of a hook as their tool runs with them; unchanged if its schema refuses them, which the call's review says. */
+async function parsedChanges({ runtime, snapshot }: ReviewScope, { name }: ToolSnapshot, changes: JsonObject): Promise<JsonObject> {
+  const given = changes['arguments'];
+  return isJsonObject(given) ? { ...changes, arguments: (await parsedArguments(runtime, snapshot, name, given)).args } : changes;
 }
 
 /** An event that a call causes, with the fields of its payload in addition to the call. */

@@ -24,7 +24,7 @@ import { memoryNamespace, type RecalledEntry, recalledEntry, recallText } from '
 import { askingModel, promptCache, requestOfCall } from '../../src/model/build-request.ts';
 import { interpretReply } from '../../src/model/reply-formats.ts';
 import { answeredByParts, preparedByParts, requireModelCalls, requireReviews } from '../all-parts.ts';
-import { requirePredicate } from '../approvals/approvals.ts';
+import { requireReviewedTool } from '../approvals/approvals.ts';
 import { currentRun, withTimeout } from '../attempts/attempt.ts';
 import { callContext } from '../governor/governed-call.ts';
 import { parkAgain, parkForBatch, registeringTiming } from '../batch/park-call.ts';
@@ -85,7 +85,7 @@ export async function readyModelCall(
   patience.bind(isBatched ? registeringTiming(snapshot.timing) : snapshot.timing);
   const clients = clientsOf(runtime, snapshot);
   // Before anything is paid for. The final attempt runs no tools.
-  if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, input, snapshot, tool);
+  if (!input.final) for (const tool of snapshot.tools) requireReviewedTool(runtime, input, snapshot, tool);
   requireModelCalls(runtime, snapshot, 'answer');
   if (!input.final) requireReviews(runtime, snapshot);
   const checkAnswer = answerCheck(runtime, snapshot);

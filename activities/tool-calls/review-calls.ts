@@ -1,19 +1,25 @@
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 import type { ApprovalRequirement } from '../../src/core/domain/approvals.ts';
+import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { cellCode } from '../../src/core/domain/execution.ts';
 import { isToolCall, type ToolCall } from '../../src/core/domain/content.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/tool-calls.ts';
 import type { ReviewedCalls } from '../../src/core/domain/activity-messages.ts';
-import type { JsonObject } from '../../src/core/domain/json.ts';
+import { canonicalJson, type JsonObject } from '../../src/core/domain/json.ts';
 import type { RecordedResponse } from '../../src/core/domain/model.ts';
 import { WORKER_PARTS } from '../all-parts.ts';
 import { approvalRequirements, callDigest } from '../approvals/approvals.ts';
 import type { CallVerdict, ReviewScope } from '../worker-part.ts';
+import { parsedArguments } from './parse-arguments.ts';
+
+/** The maximum bytes of JSON of the parsed arguments of one response: they are recorded in addition to the arguments as written. */
+const PARSED_BYTES = 400_000;
 
 /**
  * Reviews the calls of one model response, or of one segment of code, before any of them starts. Each capability in order sees the calls
- * that earlier ones have not refused, with the arguments as changed so far; then the approval predicates are asked. Returns all problems
- * and decisions, including earlier ones.
+ * that earlier ones have not refused, with the arguments as changed so far; then the approval predicates are asked. All of them see the
+ * arguments that the tool runs with: as parsed by its schema, also after a change. Returns all problems and decisions, including earlier
+ * ones.
  */
 export async function reviewCalls(
   scope: ReviewScope,
@@ -22,6 +28,8 @@ export async function reviewCalls(
   const review = new Review(problems);
   const calls = content.filter(isToolCall).filter(({ name }) => isTool(scope.snapshot, name));
   const records: Partial<ReviewedCalls> = {};
+  // A separate review gets the arguments that the first one has parsed.
+  if (!scope.isSeparate) await parseCalls(scope, review, calls);
   for (const part of WORKER_PARTS) {
     if (part.review === undefined) continue;
     const open = calls.filter((call) => !review.isRefused(call)).map((call) => review.rewritten(call));
@@ -30,11 +38,40 @@ export async function reviewCalls(
     const reviewed = pending === undefined ? undefined : await pending;
     if (reviewed === undefined) continue;
     for (const [callId, verdict] of reviewed.verdicts) review.add(callId, verdict);
+    const changed = calls.filter(({ toolCallId }) => reviewed.verdicts.get(toolCallId)?.rewrite !== undefined);
+    if (changed.length > 0) await parseCalls(scope, review, changed);
     Object.assign(records, reviewed.record);
   }
   const rewritten = content.map((item) => (isToolCall(item) ? review.rewritten(item) : item));
   const asked = await approvalRequirements(scope, { content: rewritten, problems: Object.fromEntries(review.problems) });
   return { ...review.result(rewritten.filter(isToolCall), { asked, before: approvals }), ...records };
+}
+
+/** Replaces the arguments of calls by those that their tools run with. A call has a problem if its schema refuses them. */
+async function parseCalls(scope: ReviewScope, review: Review, calls: readonly ToolCall[]): Promise<void> {
+  const { runtime, snapshot } = scope;
+  const open = calls
+    .filter((call) => !review.isRefused(call) && changesArguments(snapshot, call.name))
+    .map((call) => review.rewritten(call));
+  if (open.length === 0) return;
+  const parsed = await Promise.all(open.map(async ({ name, arguments: args }) => parsedArguments(runtime, snapshot, name, args)));
+  let bytes = 0;
+  for (const [index, call] of open.entries()) {
+    const { args = call.arguments, problem } = parsed[index] ?? {};
+    const isChanged = canonicalJson(args) !== canonicalJson(call.arguments);
+    if (isChanged) bytes += jsonBytes(args);
+    if (problem !== undefined) review.add(call.toolCallId, { problem });
+    else if (bytes > PARSED_BYTES) review.add(call.toolCallId, { problem: tooManyBytes(call.name) });
+    else if (isChanged) review.add(call.toolCallId, { rewrite: args });
+  }
+}
+
+function tooManyBytes(name: string): string {
+  return `The arguments of the calls of this response are too long together: '${name}' was not called. Ask for fewer calls at once.`;
+}
+
+function changesArguments({ tools }: AgentSnapshot, name: string): boolean {
+  return tools.some((tool) => tool.name === name && tool.changesArguments);
 }
 
 /** True for a name that runs something: a final answer is not a call, and an unknown tool is refused anyway. */

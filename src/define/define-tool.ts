@@ -7,6 +7,7 @@ import { type Duration, milliseconds } from '../core/domain/time.ts';
 import { FINAL_ANSWER, notExecutable, RUN_CODE } from '../core/domain/tool-calls.ts';
 import { ACTIVITIES } from '../core/protocol.ts';
 import { isObjectSchema, providerSchema, toStrictJsonSchema } from '../schema/strict-json-schema.ts';
+import { changesValues } from '../schema/changes-values.ts';
 import { jsonSchemaOf } from '../schema/zod-schemas.ts';
 import { type ApprovalOption, toolApproval } from './approvals.ts';
 import type { Resources, RunContext } from './context.ts';
@@ -170,6 +171,7 @@ export function defineTool<
     parameters: options.parameters,
     ...defined({ result: options.result }),
     schema,
+    ...(options.execute !== 'none' && changesValues(options.parameters) ? { changesArguments: true as const } : {}),
     ...providerSchema(owner, schema, toStrictJsonSchema(schema), options.strict),
     parallel: options.parallel ?? true,
     ...updatesField(`${owner}: "updates"`, options.updates),

@@ -41,6 +41,8 @@ export interface ToolDefinition<
   readonly result?: z.ZodType;
   /** The JSON Schema of the parameters: arguments are checked against it before the activity. */
   readonly schema: JsonObject;
+  /** True if parsing with `parameters` may change arguments: defaults, trimmed texts. */
+  readonly changesArguments?: true;
   /** The schema that is sent to the provider. */
   readonly providerSchema: JsonObject;
   /** True if `providerSchema` is in the provider's strict subset. */

@@ -224,6 +224,19 @@ export interface ReevaluateApprovalInput extends OfRun, DataInput {
   rewritten?: true;
 }
 
+/** Input of `parseArguments`: arguments that no activity has made, for a tool whose schema may change them. */
+export interface ParseArgumentsInput extends OfRun {
+  /** Digest of the snapshot. */
+  agent: string;
+  tool: string;
+  arguments: JsonObject;
+  /** The decision that edits a call, or the call of a step. */
+  of: string;
+}
+
+/** Result of `parseArguments`: the arguments that the tool runs with, or the reason why it would refuse them. */
+export type ParseArgumentsOutput = { arguments: JsonObject } | { problem: string };
+
 /** Input of `authorizeDecision`. Position and event id refer to the arguments of the call, as in the input of a tool's activity. */
 export interface AuthorizeDecisionInput extends OfRun {
   agentName: string;
@@ -319,6 +332,7 @@ const CONTRACTS = {
   requestCancel: contract<RequestCancelInput, void>(),
   verifyCall: contract<VerifyCallInput, VerifyCallOutput>({ isOfCall: true }),
   reevaluateApproval: contract<ReevaluateApprovalInput, ApprovalRequirement | null>(),
+  parseArguments: contract<ParseArgumentsInput, ParseArgumentsOutput>(),
   resolveProgram: contract<ResolveProgramInput, AgentSnapshot>({ resolves: true }),
   askStep: contract<AskStepInput, AskStepOutput>({ progress: 'a step asks the model' }),
   useMemory: contract<UseMemoryInput, UseMemoryOutput>({ progress: 'a step uses the memory' }),

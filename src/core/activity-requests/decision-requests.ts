@@ -4,13 +4,16 @@ import { type ApprovalRequirement, type Decision, type PendingApproval, placeOfK
 import { defined } from '../domain/json.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
-import { findEvent, rewrittenArguments } from '../kernel/tool-calls.ts';
+import { rewrittenArguments } from '../domain/rewrites.ts';
+import { findEvent } from '../kernel/tool-calls.ts';
 import type { NotifyOutcome } from '../capabilities/notifications.ts';
 import type { AllPorts } from '../capabilities.ts';
-import type { Authorization, ToolInvocation } from '../kernel/ports.ts';
+import type { Authorization, GivenDecision, ToolInvocation } from '../kernel/ports.ts';
+import type { ParsedCall, ParseOutcome, ProgramPorts } from '../program/program-ports.ts';
 import type { AuthorizeDecisionInput, NotifyWaitingInput } from '../protocol.ts';
 import {
   aboutCall,
+  activityProblem,
   archiveFailure,
   authorizationFailure,
   callKey,
@@ -33,8 +36,13 @@ interface DecidedRun extends RequestingRun {
 }
 
 /** The ports of decisions. */
-export function decisionPorts(run: DecidedRun, perform: PerformActivity): Pick<AllPorts, 'reevaluateApproval' | 'authorize' | 'notify'> {
+export function decisionPorts(
+  run: DecidedRun,
+  perform: PerformActivity,
+): Pick<AllPorts, 'reevaluateApproval' | 'parseEdits' | 'authorize' | 'notify'> & Pick<ProgramPorts, 'parseArguments'> {
   return {
+    parseEdits: (decisions) => (decisions.some((one) => isToParse(run, one)) ? parseEdits(run, perform, decisions) : undefined),
+    parseArguments: (call) => perform(parseRequest(run, call)),
     reevaluateApproval: (invocation) => perform(requirementRequest(run, invocation)),
     authorize: (decision, waiting) => {
       run.authorizing.set(decision.id, decision);
@@ -79,6 +87,44 @@ const REQUIREMENT: ActivityOptions = {
   cancellationType: ActivityCancellationType.TRY_CANCEL,
   retry: { ...RETRY, maximumAttempts: 5 },
 };
+
+/** True for a decision with arguments that its tool may change: the run must know what the call would run with. */
+function isToParse({ snapshot }: RequestingRun, { type, toolName, arguments: edited }: Decision): boolean {
+  return (
+    type === 'approve' && edited !== undefined && snapshot.tools.some(({ name, changesArguments }) => name === toolName && changesArguments)
+  );
+}
+
+/** Returns decisions with edited arguments as their tools run with them. Arguments that a tool refuses stay: its call fails, as it says. */
+function parseEdits(run: RequestingRun, perform: PerformActivity, decisions: readonly Decision[]): Promise<GivenDecision[]> {
+  const parsed = decisions.map(async (one): Promise<GivenDecision> => {
+    const { arguments: edited = {}, callId, toolName: tool, id } = one;
+    if (!isToParse(run, one)) return one;
+    const outcome = await perform(parseRequest(run, { tool, arguments: edited, of: id }));
+    if (outcome.type === 'parsed') return { ...one, arguments: outcome.arguments };
+    if (outcome.type !== 'failed') return one;
+    return { ...one, problem: `The edited arguments for call "${callId}" could not be parsed: ${outcome.message}` };
+  });
+  return Promise.all(parsed);
+}
+
+/** Asks the worker with which arguments a tool would run. */
+function parseRequest(run: RequestingRun, { tool, arguments: args, of }: ParsedCall): RequestOf<'parseArguments', ParseOutcome> {
+  return {
+    name: 'parseArguments',
+    key: (input) => input.of,
+    tier: 'remote',
+    options: { ...REQUIREMENT, summary: aboutCall(`what would ${tool} run with`, args) },
+    input: { ...runReference(run), agent: run.snapshot.digest, tool, arguments: args, of },
+    returned: (output) => ('problem' in output ? { type: 'refused', problem: output.problem } : { type: 'parsed', ...output }),
+    failed: parseFailure,
+  };
+}
+
+function parseFailure(error: unknown): ParseOutcome {
+  const problem = activityProblem(error);
+  return problem.type === 'cancelled' ? problem : { type: 'failed', message: problem.message };
+}
 
 /** Asks the worker to check that the approver may decide. A failure counts as a refusal. */
 function authorizeRequest(run: RequestingRun, decision: Decision, waiting: PendingApproval): RequestOf<'authorizeDecision', Authorization> {

@@ -1,10 +1,10 @@
 import type { ToolCall } from '../domain/content.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import { editNote, toldArguments, withNotes } from '../domain/notes.ts';
+import { asRewritten } from '../domain/rewrites.ts';
 import type { Capability } from '../kernel/capability.ts';
 import type { ToolResultOutcome } from '../kernel/ports.ts';
 import type { RunState } from '../kernel/run-state.ts';
-import { asRewritten } from '../kernel/tool-calls.ts';
 
 // Capability: a note to the model about the arguments that an approver changed. Its own call stays as it wrote it, because its provider may
 // have signed it.

@@ -7,12 +7,12 @@ import type { RecordedResponse } from '../domain/model.ts';
 import { withNotes } from '../domain/notes.ts';
 import { ANY_JSON, anyObject, listOf } from '../domain/shape.ts';
 import type { Capability, EndedCall, GateAnswer, GatedCall, MadeCalls } from '../kernel/capability.ts';
-import { asRewritten, rewrittenArguments } from '../kernel/tool-calls.ts';
 import type { ToolsPosition } from '../kernel/next-step.ts';
 import type { Conversation, RunPorts, ToolInvocation, ToolOutcome, ToolResultOutcome } from '../kernel/ports.ts';
 import { type RunState, slice, type WithSlices } from '../kernel/run-state.ts';
 import { childOfCall, endOfAgent } from './children/children.ts';
 import type { ErrorCode } from '../domain/errors.ts';
+import { asRewritten, rewrittenArguments } from '../domain/rewrites.ts';
 import { points } from '../kernel/points.ts';
 
 // Capability: the user's functions that are called at points of a run.

@@ -37,6 +37,11 @@ export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   capability?: string;
   /** The schema used to check arguments. Differs from `parameters` if the provider supports only a part of it. */
   schema: JsonObject;
+  /**
+   * Its own schema may change arguments: it has defaults, or trims a text. They are parsed before anything decides about a call. Absent: the
+   * arguments are the ones that it runs with.
+   */
+  changesArguments?: true;
   /** False: its calls never overlap with another call of the same response. */
   parallel: boolean;
   /** The parts of deps and state that its calls change: true for anything, a list of keys, false for nothing. Absent: unknown. */

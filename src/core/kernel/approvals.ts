@@ -21,15 +21,24 @@ import type { LimitChanges, LimitReached } from '../domain/limits.ts';
 import { isoTime, type WaitDeadline } from '../domain/time.ts';
 import { rejectedCall } from '../domain/tool-calls.ts';
 import { fitsContinueAsNew } from './continue-as-new.ts';
-import { asRewritten, deniedAgain, type PreparedCall, type ToolBatch } from './tool-calls.ts';
+import { deniedAgain, type PreparedCall, type ToolBatch } from './tool-calls.ts';
 import type { Verdict } from '../domain/requests.ts';
 import { hasFixedDeadline, raisable, raiseLimits } from './limits.ts';
 import { takeRequests } from './messages.ts';
 import { endAtLimit, type NextStep, type Position, type ToolBatchContext } from './next-step.ts';
 import { points } from './points.ts';
-import { type Authorization, callResult, notRunResult, type RunPorts, type ToolInvocation, unknownResult } from './ports.ts';
+import {
+  type Authorization,
+  callResult,
+  type GivenDecision,
+  notRunResult,
+  type RunPorts,
+  type ToolInvocation,
+  unknownResult,
+} from './ports.ts';
 import { recordEvent, type RunState } from './run-state.ts';
 import { newest } from '../domain/byte-budgets.ts';
+import { asRewritten } from '../domain/rewrites.ts';
 
 // Tool phase: calls that need a decision.
 
@@ -202,10 +211,13 @@ export function limitApproval(
 export async function settleDecisions(state: RunState, ports: RunPorts): Promise<Decision[]> {
   const settled: Decision[] = [];
   const { decisions } = ports.inbox;
-  const count = decisions.length;
   // Awaits only if necessary, because every promise in the sandbox costs a stack trace.
-  const verdicts = state.snapshot.authorize && count > 0 ? await authorizeDecisions(state, ports, decisions) : [];
-  for (const [index, decision] of ports.inbox.takeDecisions(count).entries()) {
+  const edits = ports.parseEdits(decisions);
+  const given = edits === undefined ? [...decisions] : await edits;
+  const count = given.length;
+  const verdicts = state.snapshot.authorize && count > 0 ? await authorizeDecisions(state, ports, given) : [];
+  ports.inbox.takeDecisions(count);
+  for (const [index, decision] of given.entries()) {
     const applied = settleDecision(state, ports, decision, verdicts[index]);
     if (applied !== undefined) settled.push(applied, ...settleAlike(state, ports, applied));
   }
@@ -232,19 +244,23 @@ function authorizeDecisions(state: RunState, ports: RunPorts, decisions: readonl
 }
 
 /** Applies one decision and returns it as recorded; undefined if it has no effect. */
-function settleDecision(state: RunState, ports: RunPorts, decision: Decision, verdict: Authorization | undefined): Decision | undefined {
+function settleDecision(
+  state: RunState,
+  ports: RunPorts,
+  { problem, ...decision }: GivenDecision,
+  verdict: Authorization | undefined,
+): Decision | undefined {
+  if (problem !== undefined) return refuseDecision(state, ports, decision, { code: 'invalid_arguments', message: problem });
   if (verdict?.type === 'refused') {
     const message = `Not authorized to decide call "${decision.callId}": ${verdict.reason}`;
-    refuseDecision(state, ports, decision, { code: 'not_authorized', message });
-    return undefined;
+    return refuseDecision(state, ports, decision, { code: 'not_authorized', message });
   }
   // During the check, another decision may have been applied, or the call may have been given up, by a message or a cancellation. The run
   // may stay open, so the sender must not wait for its end.
   if (verdict?.type === 'cancelled' || pendingOf(state.approvals, decision.callId) === undefined) {
     const decided = decidedOf(state.approvals, decision.callId);
     const gone = { code: 'unknown_call', message: `Call "${decision.callId}" of run "${state.runId}" is no longer waiting` };
-    refuseDecision(state, ports, decision, decided === undefined ? gone : alreadyDecided(state.runId, decided));
-    return undefined;
+    return refuseDecision(state, ports, decision, decided === undefined ? gone : alreadyDecided(state.runId, decided));
   }
   return recordDecision(state, ports, verdict === undefined ? decision : { ...decision, verifiedBy: verdict.as });
 }
@@ -290,10 +306,11 @@ function refuseDecision(
   ports: RunPorts,
   { id, type, callId, by }: Decision,
   why: Pick<RefusedRequest, 'code' | 'message'>,
-): void {
+): undefined {
   const refused = { request: type, id, callId, ...(by === null ? {} : { by }), ...why };
   recordEvent(state, ports, { author: by ?? 'user', content: [], refused });
   settleVerdict(state, ports, id, { type: 'refused', ...why });
+  return undefined;
 }
 
 /** Reports the outcome of a decision to its sender, who waits for it only if the worker checks approvers. */

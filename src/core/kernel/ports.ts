@@ -132,6 +132,9 @@ export type Authorization =
   /** The check was not completed because the run is cancelled. */
   | { type: 'cancelled' };
 
+/** A decision before it is applied. `problem`: why its edited arguments could not be parsed, which refuses it. */
+export type GivenDecision = Decision & { problem?: string };
+
 /** The approximate growth of the history from the next commands of the run. */
 export interface Growth {
   events: number;
@@ -164,6 +167,8 @@ export interface RunPorts extends RunClock {
   reevaluateApproval(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined>;
   /** Gives up the model call in flight, if any. Its outcome is `interrupted`, or the answer if that has already arrived. */
   abortModelCall(): void;
+  /** Returns decisions with edited arguments as their tools run with them; undefined if no tool changes them. */
+  parseEdits(decisions: readonly Decision[]): Promise<readonly GivenDecision[]> | undefined;
   /** Has the worker check that the approver may decide. Called only if the snapshot requires it. */
   authorize(decision: Decision, waiting: PendingApproval): Promise<Authorization>;
   /** True for a call of which an attempt was made outside of the loop: `runTool` completes it. Absent: there are none. */

@@ -5,18 +5,10 @@ import { unitResults } from '../domain/program-run.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { isoTime } from '../domain/time.ts';
 import { noUsage } from '../domain/usage.ts';
+import { noteRewrites } from '../domain/rewrites.ts';
 import { askAtLimit, settleDecisions } from './approvals.ts';
 import type { CallOfPhase } from './capability.ts';
-import {
-  finalOutput,
-  findEvent,
-  isFinalAnswer,
-  noteRewrites,
-  prepareCalls,
-  problemOf,
-  recordResults,
-  recordToolStep,
-} from './tool-calls.ts';
+import { finalOutput, findEvent, isFinalAnswer, prepareCalls, problemOf, recordResults, recordToolStep } from './tool-calls.ts';
 import { takeMessages } from './messages.ts';
 import { acceptAnswer, finishChecked, finishWithAnswer, mayRetryOutput, runModelPhase } from './model-phase.ts';
 import {

@@ -3,7 +3,7 @@ import { type ApprovalRequirement, lostAnswer, pendingOf } from '../domain/appro
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
 import { noteChanges, undoneKey } from '../domain/changes.ts';
 import { isToolCall, type ToolCall, type ToolResult } from '../domain/content.ts';
-import { defined, type JsonObject, type JsonValue } from '../domain/json.ts';
+import { defined, type JsonValue } from '../domain/json.ts';
 import { applyOperations, type RecordedUpdate, stateProblem, type UpdatedDeps } from '../domain/deps.ts';
 import type { LimitReached } from '../domain/limits.ts';
 import type { RecordedResponse } from '../domain/model.ts';
@@ -24,6 +24,7 @@ import {
   UNUSABLE_REPLY,
 } from '../domain/tool-calls.ts';
 import type { WindowEvent } from '../domain/window.ts';
+import { asRewritten } from '../domain/rewrites.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { reserveCalls } from './limits.ts';
 import { thoughtOf, type ToolBatchContext } from './next-step.ts';
@@ -449,29 +450,6 @@ export function deniedAgain(run: RunState, asked: AskedCall): string | undefined
   }
   return undefined;
 }
-
-// Tool phase: the arguments that a gate has changed.
-
-/**
- * Returns the rewritten arguments of a call of the current response, or undefined. Call ids come from models: only own properties count.
- */
-export function rewrittenArguments({ rewrites }: Rewritten, callId: string): JsonObject | undefined {
-  return rewrites !== undefined && Object.hasOwn(rewrites, callId) ? rewrites[callId] : undefined;
-}
-
-/** Returns the call with its rewritten arguments, if any, before an approver's edits. */
-export function asRewritten(rewritten: Rewritten, call: ToolCall): ToolCall {
-  const args = rewrittenArguments(rewritten, call.toolCallId);
-  return args === undefined ? call : { ...call, arguments: args };
-}
-
-/** Keeps the rewritten arguments of a response while its calls run: approvers and activities query the run for them. */
-export function noteRewrites(state: RunState, { rewrites }: Rewritten): void {
-  if (rewrites === undefined) delete state.rewrites;
-  else state.rewrites = rewrites;
-}
-
-type Rewritten = Pick<RunState, 'rewrites'>;
 
 // Tool phase: the findings about a call where it was made.
 

@@ -1,6 +1,6 @@
 import type { SpilledContent } from '../domain/content.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import type { JsonValue } from '../domain/json.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { EarlierRun, StoredOutput } from '../domain/program-run.ts';
 import type { Spent } from '../domain/usage.ts';
@@ -72,9 +72,25 @@ export type LoadOutcome =
   | { type: 'failed'; code: ErrorCode; message: string }
   | { type: 'cancelled' };
 
+/** Arguments for a tool whose schema may change them. `of`: the call of a step, or the decision that edits a call. */
+export interface ParsedCall {
+  tool: string;
+  arguments: JsonObject;
+  of: string;
+}
+
+/** The outcome of parsing: the arguments that the tool runs with, or why it refuses them. */
+export type ParseOutcome =
+  | { type: 'parsed'; arguments: JsonObject }
+  | { type: 'refused'; problem: string }
+  | { type: 'failed'; message: string }
+  | { type: 'cancelled' };
+
 /** The effects of a program: those of every run, and additional ones. Ports must not reject: failures are outcomes. */
 export interface ProgramPorts extends ChildPorts, NotificationPorts {
   ask(call: AskCall): Promise<AskOutcome>;
+  /** Asks the worker with which arguments a tool would run, whose schema may change them. */
+  parseArguments(call: ParsedCall): Promise<ParseOutcome>;
   useMemory(call: MemoryCall): Promise<MemoryOutcome>;
   /**
    * Returns the id of a call's event. It depends on the call's id, and not on previously created ids. So it stays the same if the workflow

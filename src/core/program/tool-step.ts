@@ -1,7 +1,7 @@
 import type { ToolSnapshot } from '../domain/agent.ts';
 import type { ApprovalRequirement } from '../domain/approvals.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
-import type { ToolCall } from '../domain/content.ts';
+import { isToolCall, type ToolCall } from '../domain/content.ts';
 import { defined, isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { StepDocument, ToolStepDocument } from '../domain/program-document.ts';
 import type { RecordedCall } from '../domain/program-run.ts';
@@ -11,7 +11,7 @@ import type { StepError } from '../domain/verdicts.ts';
 import { checkArguments } from '../json-schema/read-by-schema.ts';
 import { asEdited } from '../kernel/approvals.ts';
 import type { AskedCall } from '../kernel/capability.ts';
-import { applyChanges, gate, startTool } from '../kernel/tool-calls.ts';
+import { applyChanges, findEvent, gate, startTool } from '../kernel/tool-calls.ts';
 import { points } from '../kernel/points.ts';
 import type { ToolInvocation, ToolOutcome } from '../kernel/ports.ts';
 import { changesSoFar } from '../domain/changes.ts';
@@ -34,15 +34,18 @@ export async function callTool(
   const { name, arguments: template = {} } = step.tool;
   const args = resolveValue(template, lookupAt(program, running.address), { lenient: program.document.lenient });
   if (!args.ok || !isJsonObject(args.value)) return callNotMade(run, running, args.ok ? 'the arguments are not an object' : args.problem);
-  const verdict = gate(state, askedCall(run, running, { name, arguments: args.value }));
+  const parsed = await parsedForDecision(run, running, step, args.value);
+  if (parsed === undefined) return { type: 'stopped' };
+  if (typeof parsed === 'string') return callNotMade(run, running, parsed);
+  const verdict = gate(state, askedCall(run, running, { name, arguments: parsed }));
   if (verdict.type === 'deny') {
     countToolCall(state, { toolName: name, notRun: verdict.reason });
     return callNotMade(run, running, verdict.text);
   }
   const { tool, requirement } = verdict;
   if (tool === undefined) throw new TypeError(`The call of step "${running.at}" is an answer`);
-  const call = running.state.progress?.call ?? recordCall(run, running, { name, arguments: args.value });
-  const invocation = invocationOf(run, step, { tool, call, arguments: args.value });
+  const call = running.state.progress?.call ?? recordCall(run, running, { name, arguments: parsed });
+  const invocation = invocationOf(run, step, { tool, call, arguments: parsed });
   const decided = await decideOnCall(run, running, { step, invocation, call, requirement });
   if (decided.type !== 'approved') return decided;
   const made = asEdited(invocation, decided.arguments);
@@ -50,6 +53,28 @@ export async function callTool(
   const startedAt = run.ports.now();
   const seen = changesSoFar(run.state);
   return recordCallEnd(run, running, { step, invocation: made, call, startedAt, seen, outcome: await startCall(run, made) });
+}
+
+/**
+ * Returns the arguments that the tool of a step runs with, if its schema may change them and somebody may decide about the call; otherwise
+ * as they are. A text says why they cannot be used; undefined if the run is cancelled.
+ */
+async function parsedForDecision(
+  { state, ports }: ProgramRun,
+  { at, state: { attempts, progress } }: RunningStep,
+  { tool: { name }, approval }: StepDocument & { tool: ToolStepDocument },
+  args: JsonObject,
+): Promise<JsonObject | string | undefined> {
+  const tool = state.snapshot.tools.find((one) => one.name === name);
+  const isDecided = approval !== undefined || tool?.approval !== undefined;
+  if (tool === undefined || tool.changesArguments === undefined || !isDecided || checkArguments(tool, args).problem !== undefined)
+    return args;
+  const recorded = progress?.call && findEvent(state, progress.call.eventId)?.content.find(isToolCall);
+  if (recorded !== undefined) return recorded.arguments;
+  const outcome = await ports.parseArguments({ tool: name, arguments: args, of: callIdAt(at, attempts) });
+  if (outcome.type === 'cancelled') return undefined;
+  if (outcome.type !== 'parsed') return outcome.type === 'refused' ? outcome.problem : outcome.message;
+  return outcome.arguments;
 }
 
 /**

@@ -16,12 +16,13 @@ import { jsonTextPrefix, oneLine, utf8Prefix } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
 import { noUsage } from '../domain/usage.ts';
 import type { StatusView } from '../domain/views.ts';
+import { rewrittenArguments } from '../domain/rewrites.ts';
 import { acceptedLimits, acceptedSessionLimits } from '../handlers/accepted-limits.ts';
 import type { Inbox } from '../kernel/inbox.ts';
 import { usedAmounts } from '../kernel/limits.ts';
 import { points } from '../kernel/points.ts';
 import type { RunState } from '../kernel/run-state.ts';
-import { findEvent, rewrittenArguments } from '../kernel/tool-calls.ts';
+import { findEvent } from '../kernel/tool-calls.ts';
 import { type ApprovalsPage, type ContextPage, PAGE_BYTES, type StepsPage } from '../protocol.ts';
 import { isSession, sessionLimitReached, spentBySession, stateOf } from '../sessions/open-session.ts';
 

@@ -165,6 +165,21 @@ const ANSWERED: readonly [hook: string, run: HookRun][] = [
   ['a local tool', (execute) => runTool({ act: { execute, tier: 'local' }, info: { isLocal: true, attempt: 3 } })],
   ['the schema of a tool', (refuse) => runTool({ act: { parameters: z.object({}).refine(refuse) }, info: { attempt: 3 } })],
   [
+    'a schema that may change arguments, as the model has answered',
+    (transform) =>
+      runActivity(ACTIVITIES.callModel, asking, {
+        act: { parameters: z.object({ a: z.string().default('a').transform(transform) }) },
+        model: scriptedModel([callTool('act'), say('done')]),
+      }),
+  ],
+  [
+    'a schema that may change arguments, of an edited call',
+    (transform) =>
+      runActivity(ACTIVITIES.parseArguments, (agent) => ({ agent, tool: 'act', arguments: {}, of: 'd1' }), {
+        act: { parameters: z.object({ a: z.string().default('a').transform(transform) }) },
+      }),
+  ],
+  [
     'a source of secrets',
     (source) => runTool({ act: { execute: (_, { secret }) => secret('token') }, secrets: new SecretVault(source), info: { attempt: 3 } }),
   ],

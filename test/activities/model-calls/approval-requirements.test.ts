@@ -24,14 +24,10 @@ const look = defineTool({ name: 'look', description: 'Looks', parameters: z.obje
 
 type Mail = { to: string };
 
-/** A tool with an approval predicate. Parsing turns its addresses into lower case. */
-function mailThat(approval: ApprovalPredicate<Mail, { limit: number }>): AnyAgent {
-  const parameters = z.object({
-    to: z
-      .string()
-      .toLowerCase()
-      .refine((to) => to.includes('@')),
-  });
+/** A tool with an approval predicate. Parsing turns its addresses into lower case, unless it `keeps` them. */
+function mailThat(approval: ApprovalPredicate<Mail, { limit: number }>, { keeps = false } = {}): AnyAgent {
+  const address = keeps ? z.string() : z.string().toLowerCase();
+  const parameters = z.object({ to: address.refine((to) => to.includes('@')) });
   const mail = defineTool({
     name: 'mail',
     description: 'Mails',
@@ -124,7 +120,7 @@ const strange: ApprovalPredicate<Mail, { limit: number }> = () => JSON.parse('"p
 test.each([
   ['throws', mailThat(() => expect.fail('no idea')), { to: 'a@x' }, /could not be told: no idea/],
   ['returns an invalid answer', mailThat(strange), { to: 'a@x' }, /could not be told: .*"perhaps"/],
-  ['is given arguments that its schema refuses', never, { to: 'nobody' }, /arguments do not fit/],
+  ['is given arguments that its schema refuses', mailThat(() => false, { keeps: true }), { to: 'nobody' }, /arguments do not fit/],
 ])('a call whose predicate %s needs a decision', async (_, agent, args, reason) => {
   const { response } = await respond(agent, callTool('mail', args, 'a'));
   expect(response.approvals).toEqual({ a: { digest: expect.any(String) as string, reason: expect.stringMatching(reason) as string } });
@@ -135,7 +131,19 @@ test('if this worker lacks a tool with a predicate, the run goes to another work
   await expect(respond(other, callTool('mail', { to: 'a@x' }, 'a'), { pinned: never })).rejects.toMatchObject({ type: 'unknown_tool' });
 });
 
-test('if no worker has the predicate in time, the call needs a decision, and the run does not wait for it again', async () => {
+test('a call whose arguments a schema refuses that may change them is an error: nobody could say what it would run with', async () => {
+  const { response } = await respond(never, callTool('mail', { to: 'nobody' }, 'a'));
+  expect(response).toMatchObject({ problems: { a: expect.stringContaining("Invalid arguments for 'mail'") as string } });
+  expect(response).not.toHaveProperty('approvals');
+});
+
+test('if no worker has a tool in time whose schema may change arguments, its call is an error', async () => {
+  const { first } = await respondWithout(never);
+  expect(first).toMatchObject({ response: { problems: { a: expect.stringContaining('this one lacks the tool') as string } } });
+});
+
+/** Returns the record of a call of a pinned agent's tool that no worker has had in time, and of the same call after that. */
+async function respondWithout(pinned: AnyAgent): Promise<{ first: unknown; later: unknown }> {
   const other = defineAgent({ name: 'clerk', model: 'scripted/m' });
   const model = scriptedModel([callTool('mail', { to: 'a@x' }, 'a')], { repeatLast: true });
   const environment = activityEnvironment({
@@ -143,18 +151,24 @@ test('if no worker has the predicate in time, the call needs a decision, and the
     model,
     info: { scheduledTimestampMs: 0, currentAttemptScheduledTimestampMs: 5_000 },
   });
-  const snapshot = snapshotOf(never);
+  const snapshot = snapshotOf(pinned);
   environment.runtime.snapshots.add(snapshot);
   const callModel = withWorkerFailover(environment.runtime, callModelActivity(environment.runtime));
   const input = { agent: snapshot.digest, through: 1, lastEventId: 'e0' };
+  const first = await environment.run(callModel, { ...input, awaitsWorker: { forMs: 5_000, attempts: 8 } });
+  return { first, later: await environment.run(callModel, input) };
+}
+
+test('if no worker has the predicate in time, the call needs a decision, and the run does not wait for it again', async () => {
   const needsOne = { response: { approvals: { a: { reason: expect.stringContaining('lacks the predicate') as string } } } };
-  expect(await environment.run(callModel, { ...input, awaitsWorker: { forMs: 5_000, attempts: 8 } })).toMatchObject(needsOne);
-  expect(await environment.run(callModel, input)).toMatchObject(needsOne);
+  const { first, later } = await respondWithout(mailThat(() => false, { keeps: true }));
+  expect(first).toMatchObject(needsOne);
+  expect(later).toMatchObject(needsOne);
 });
 
 test('if a later build has removed the predicate, the call needs a decision, and no other worker is needed', async () => {
   const plain = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [{ ...pay, name: 'mail' }] });
-  const { response } = await respond(plain, callTool('mail', { to: 'a@x' }, 'a'), { pinned: never });
+  const { response } = await respond(plain, callTool('mail', { to: 'a@x' }, 'a'), { pinned: mailThat(() => false, { keeps: true }) });
   expect(response.approvals?.['a']?.reason).toContain('lacks the predicate');
 });
 

@@ -1,3 +1,4 @@
+import type { ProgramPorts } from '../../../../src/core/program/program-ports.ts';
 import type { AllPorts } from '../../../../src/core/capabilities.ts';
 import type { SegmentCall, SegmentOutcome } from '../../../../src/core/capabilities/code/code-cells.ts';
 import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
@@ -22,6 +23,7 @@ export function quietPorts(): Pick<
   AllPorts,
   | 'verify'
   | 'reevaluateApproval'
+  | 'parseEdits'
   | 'runSegment'
   | 'reviewCalls'
   | 'afterCall'
@@ -39,10 +41,13 @@ export function quietPorts(): Pick<
   | 'until'
   | 'continueDue'
   | 'allows'
-> {
+> &
+  Pick<ProgramPorts, 'parseArguments'> {
   return {
+    parseArguments: ({ arguments: args }) => Promise.resolve({ type: 'parsed', arguments: args }),
     verify: (_, reason) => Promise.resolve({ type: 'lost', reason }),
     reevaluateApproval: () => Promise.resolve(undefined),
+    parseEdits: () => undefined,
     runSegment: () => Promise.resolve({ type: 'failed', message: 'the run has no code' }),
     reviewCalls: () => Promise.resolve({}),
     afterCall: (_, outcome) => Promise.resolve(outcome),

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ReviewedCalls } from '../../../../src/core/domain/activity-messages.ts';
+import { rewrittenArguments } from '../../../../src/core/domain/rewrites.ts';
 import type { AllPorts } from '../../../../src/core/capabilities.ts';
 import type { ToolResultOutcome } from '../../../../src/core/kernel/ports.ts';
 import { approvalViews } from '../../../../src/core/queries/run-views.ts';
-import { rewrittenArguments } from '../../../../src/core/kernel/tool-calls.ts';
 import { approves } from '../fakes/callers.ts';
 import { call, type FakeRun, type FakeScript, responded, runFake, said } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
