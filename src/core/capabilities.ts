@@ -1,6 +1,5 @@
 import { type ChildPorts, children } from './capabilities/children/agent-calls.ts';
 import { archive } from './capabilities/archive.ts';
-import { batchDeadline } from './capabilities/batch-deadline.ts';
 import type { Capability } from './kernel/capability.ts';
 import { compose } from './kernel/points.ts';
 import { code, type CodePorts } from './capabilities/code/code-cells.ts';
@@ -45,7 +44,6 @@ export const CAPABILITIES: readonly Capability[] = [
   notifications,
   fallback,
   promptCache,
-  batchDeadline,
 ];
 
 compose(CAPABILITIES);

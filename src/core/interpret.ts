@@ -60,7 +60,7 @@ export async function runProgram(state: RunState, program: ProgramState, ports: 
   const output = await outputOf(run);
   if (output.type === 'stopped' && run.isContinuing) return continueAsNew(run);
   takeRequests(state, ports);
-  const reason = isUnfinished ? stop : output.type === 'stopped' ? run.stop : undefined;
+  const reason = isUnfinished || run.isLate ? run.stop : output.type === 'stopped' ? run.stop : undefined;
   const ending = reason === undefined ? programEnding(run, output) : stopped(reason, output);
   return { type: 'finished', result: closeRun(state, ports, ending) };
 }

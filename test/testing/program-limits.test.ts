@@ -118,7 +118,7 @@ describe('a child at its limit', () => {
       units: [unit('all', {}, [agent('One', patient, 'Go')])],
     });
     const { result } = await testProgram(program, { model: scriptedModel([callTool('look', {})]) });
-    expect(result.error).toContain('deadline');
+    expect(result).toMatchObject({ status: 'limit_reached', stopReason: 'deadline' });
     expect(result.usage.llmCalls).toBe(1);
   });
 });

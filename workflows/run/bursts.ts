@@ -1,6 +1,6 @@
 import { CancellationScope, condition, proxySinks, uuid4 } from '@temporalio/workflow';
 import { afterAttempts } from '../../src/core/activity-requests/activity-request.ts';
-import { toolRequest } from '../../src/core/activity-requests/activity-ports.ts';
+import { callInTime, toolRequest } from '../../src/core/activity-requests/activity-ports.ts';
 import { burstRequest, checkpointRequest } from '../../src/core/activity-requests/burst-requests.ts';
 import { makesBursts, withCheckpoint } from '../../src/core/bursts/burst.ts';
 import type { Bursts, EndedBurst } from '../../src/core/bursts/burst-ports.ts';
@@ -8,6 +8,7 @@ import { defined } from '../../src/core/domain/json.ts';
 import type { ModelCall } from '../../src/core/kernel/ports.ts';
 import { burstKey } from '../../src/core/protocol.ts';
 import { newEvents } from '../../src/core/queries/queries.ts';
+import { scheduleInTime, watchDeadline, withinDeadline } from './deadline.ts';
 import type { LiveRun, LonghaulSinks, ResolvedRun } from './live-run.ts';
 import { interruptibleModelCall, scheduleActivity, startActivity } from './schedule-activity.ts';
 
@@ -21,8 +22,9 @@ export function workflowBursts(run: ResolvedRun, cancelRequested: () => boolean)
   return {
     state: () => run.state,
     make: (call) => (makesBursts(run.snapshot) ? makeBurst(run, call) : undefined),
-    continueModelCall: (call, begun) => interruptibleModelCall(run, call, cancelRequested, begun),
-    continueTool: (invocation, begun) => scheduleActivity(run, afterAttempts(toolRequest(run, invocation), begun, Date.now())),
+    continueModelCall: (call, begun) => withinDeadline(run, () => interruptibleModelCall(run, call, cancelRequested, begun)),
+    continueTool: (invocation, begun) =>
+      scheduleInTime(run, afterAttempts(callInTime(toolRequest(run, invocation), cancelRequested), begun, Date.now())),
     settled,
     growth: () => run.snapshot.burst?.bytes ?? 0,
   };
@@ -43,6 +45,7 @@ function makeBurst(run: ResolvedRun, call: ModelCall): Promise<EndedBurst | unde
   const { outer, scope } = scopeOf(run);
   // The call ends at once, as without bursts: nothing would cancel a burst that began now.
   if (outer.consideredCancelled) return undefined;
+  watchDeadline(run);
   const [seed, begunAt] = [uuid4(), Date.now()];
   const burst: NonNullable<LiveRun['burst']> = {
     scope,
@@ -51,6 +54,7 @@ function makeBurst(run: ResolvedRun, call: ModelCall): Promise<EndedBurst | unde
     get isCancelled() {
       return outer.consideredCancelled;
     },
+    giveUp: () => abortBurst(run),
   };
   run.burst = burst;
   const news = newEvents(state, call);
@@ -81,7 +85,14 @@ function scopeOf(run: LiveRun): NonNullable<LiveRun['burstScope']> {
 /** Ends the burst in progress for a request that the run has to read: after the call in flight, or at once if the request says so. */
 export function endBurst(run: LiveRun): void {
   if (run.burst === undefined) return;
-  if (run.inbox.isInterrupted) longhaul.interruptRequested(run.key ?? '');
+  if (run.inbox.isInterrupted) return abortBurst(run);
+  longhaul.interruptRequested(burstKey(run.key));
+  cancelBurst(run);
+}
+
+/** Ends the burst in progress with the call in flight. */
+function abortBurst(run: LiveRun): void {
+  longhaul.interruptRequested(run.key ?? '');
   longhaul.interruptRequested(burstKey(run.key));
   cancelBurst(run);
 }

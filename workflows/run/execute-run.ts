@@ -37,7 +37,6 @@ import { beginArchiving, endArchiving, withNotArchived } from '../../src/core/ca
 import { BEGINNING, closeRun, closeUnstarted, type LoopEnd } from '../../src/core/kernel/run-loop.ts';
 import { firstAgent, isFlow } from '../../src/core/capabilities/handoffs.ts';
 import { type Ending, partialAnswer, type RunPosition } from '../../src/core/kernel/next-step.ts';
-import type { WaitDeadline } from '../../src/core/domain/time.ts';
 import type { Growth, RunPorts } from '../../src/core/kernel/ports.ts';
 import {
   type ContinueAsNewState,
@@ -51,6 +50,7 @@ import { checkProgramInput, checkRunInput, type ExecutionOrigin, originProblem }
 import { cancelReason } from '../interceptors/cancellation.ts';
 import { workflowBursts } from './bursts.ts';
 import { cancelChildren, closeAllKept, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
+import { isRunCancelled, scheduleInTime, until, withinDeadline } from './deadline.ts';
 import { abortModelCall, inBackground, interruptibleModelCall, scheduleActivity, withinTurn } from './schedule-activity.ts';
 import type { LiveRun, LonghaulSinks, ResolvedRun } from './live-run.ts';
 import { endedTurns, sessionOf } from '../../src/core/domain/sessions.ts';
@@ -187,7 +187,7 @@ async function resumeRun(run: LiveRun, position: RunPosition, observer: RunObser
 }
 
 async function interpretFrom(run: ResolvedRun, state: RunState, from: RunPosition, observer: RunObserver): Promise<LoopEnd> {
-  const cancelRequested = (): boolean => CancellationScope.current().consideredCancelled;
+  const cancelRequested = (): boolean => isRunCancelled(run);
   const { ports, end: endBursts } = burstPorts(temporalPorts(run, observer), workflowBursts(run, cancelRequested));
   observer.recorded(state);
   const end = await interpret(state, ports, from);
@@ -312,16 +312,16 @@ const CHILD_ID_LENGTH = 8;
 
 /** Returns the loop's ports on Temporal: every effect is an activity; time and ids come from the workflow. */
 function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'recorded' | 'noted'>>): InterpreterPorts {
-  const cancelRequested = (): boolean => CancellationScope.current().consideredCancelled;
+  const cancelRequested = (): boolean => isRunCancelled(run);
   return {
-    ...activityPorts(run, (call) => scheduleActivity(run, call), cancelRequested),
+    ...activityPorts(run, (call) => scheduleInTime(run, call), cancelRequested),
     runChild: (call) => runChild(run, call),
     childRunId: (prefix) => prefix + uuid4().slice(0, CHILD_ID_LENGTH),
     inbox: run.inbox,
     now: () => Date.now(),
     uuid: () => uuid4(),
     callEventId: (callId) => getRandomStream(`longhaul call ${callId}`).uuid4(),
-    callModel: (call) => interruptibleModelCall(run, call, cancelRequested),
+    callModel: (call) => withinDeadline(run, () => interruptibleModelCall(run, call, cancelRequested)),
     abortModelCall: () => abortModelCall(run),
     cancelRequested,
     until,
@@ -339,17 +339,6 @@ function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'reco
     },
     noted: (state) => observer.noted(state),
   };
-}
-
-/** Waits for a condition or a deadline. A cancellation ends the wait too; the loop checks for it itself. */
-async function until(isMet: () => boolean, deadline?: WaitDeadline): Promise<void> {
-  try {
-    if (deadline === undefined) await condition(isMet);
-    // A timer that has already elapsed would still be a command.
-    else if (deadline.at > Date.now()) await condition(isMet, deadline.at - Date.now(), { summary: deadline.summary });
-  } catch {
-    // Cancelled.
-  }
 }
 
 /**

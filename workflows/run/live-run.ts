@@ -11,6 +11,7 @@ import type { TracedBeginning, TracedPart } from '../../src/core/domain/traced-p
 import type { StreamEntry } from '../../src/core/domain/stream.ts';
 import type { ChildEnd } from '../../src/core/domain/children.ts';
 import type { Checkpoint } from '../../src/core/bursts/burst.ts';
+import type { DeadlineWatch } from '../../src/core/deadline-watch.ts';
 import type { Inbox } from '../../src/core/kernel/inbox.ts';
 import type { RunState } from '../../src/core/kernel/run-state.ts';
 import type { NewEvents, StepValuesAnswer } from '../../src/core/protocol.ts';
@@ -52,6 +53,8 @@ export interface LiveRun {
   modelScope?: CancellationScope;
   /** The burst in progress. A request ends it. */
   burst?: LiveBurst;
+  /** The deadline of the run, once something is to be given up then. */
+  deadline?: LiveDeadline;
   /** The last burst, for the summary of the next one. */
   lastBurst?: LastBurst;
   /** The scope of bursts, and the cancellation scope of the run or its turn. */
@@ -84,6 +87,12 @@ export interface LiveRun {
   result?: RunResultFields;
 }
 
+/** The watch of a run's deadline, and the scopes of the calls that it gives up, each with the scope of the run or its turn. */
+export interface LiveDeadline {
+  watch: DeadlineWatch;
+  scopes: Map<CancellationScope, CancellationScope>;
+}
+
 /** A burst in progress. */
 interface LiveBurst {
   scope: CancellationScope;
@@ -91,6 +100,8 @@ interface LiveBurst {
   readonly begunAt: number;
   /** True if the run or its turn is cancelled. */
   readonly isCancelled: boolean;
+  /** Ends it, with the call in flight. */
+  giveUp(): void;
   /** True once the run waits for its end. */
   isEnding?: true;
   /** What the server had stored when the run began to wait for the end, if no worker was making an attempt. */

@@ -14,7 +14,8 @@ import { defined } from '../domain/json.ts';
 import { mostNoteBytes } from '../domain/parts.ts';
 import { hooksMs, inlineHooks } from '../domain/hooks.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
-import type { RunPorts, ToolInvocation, ToolOutcome } from '../kernel/ports.ts';
+import { CALL_AT_DEADLINE } from '../domain/tool-calls.ts';
+import { runningResult, type RunPorts, type ToolInvocation, type ToolOutcome } from '../kernel/ports.ts';
 import { findEvent } from '../kernel/tool-calls.ts';
 import { thoughtOf } from '../kernel/next-step.ts';
 import type { RunToolInput, RunToolOutput } from '../protocol.ts';
@@ -59,7 +60,7 @@ type ActivityPorts = ReturnType<typeof toolPorts> &
  */
 export function activityPorts(run: PortsRun, perform: PerformActivity, cancelRequested: () => boolean): ActivityPorts {
   return {
-    ...toolPorts(run, perform),
+    ...toolPorts(run, perform, cancelRequested),
     ...agentPorts(run, perform, cancelRequested),
     ...decisionPorts(run, perform),
     ...hookPorts(run, perform),
@@ -69,10 +70,21 @@ export function activityPorts(run: PortsRun, perform: PerformActivity, cancelReq
   };
 }
 
-function toolPorts(run: RequestingRun, perform: PerformActivity): Pick<RunPorts, 'runTool' | 'verify'> {
+function toolPorts(run: RequestingRun, perform: PerformActivity, cancelRequested: () => boolean): Pick<RunPorts, 'runTool' | 'verify'> {
   return {
-    runTool: (invocation) => perform(toolRequest(run, invocation)),
+    runTool: (invocation) => perform(callInTime(toolRequest(run, invocation), cancelRequested)),
     verify: (invocation, reason) => perform(verifyRequest(run, invocation, reason)),
+  };
+}
+
+/** Returns the request of a tool call that the deadline of the run may give up: then it is cancelled, although the run is not. */
+export function callInTime(request: ToolCallRequest, cancelRequested: () => boolean): ToolCallRequest {
+  const inTime = (outcome: ToolOutcome): ToolOutcome =>
+    outcome.type === 'cancelled' && !cancelRequested() ? runningResult(CALL_AT_DEADLINE) : outcome;
+  return {
+    ...request,
+    returned: (output) => inTime(request.returned(output)),
+    failed: (error) => inTime(request.failed(error)),
   };
 }
 
@@ -92,7 +104,14 @@ const VERIFY_ATTEMPTS = 5;
 export function toolRequest(run: RequestingRun, invocation: ToolInvocation): ActivityRequest<RunToolInput, RunToolOutput, ToolOutcome> {
   const { tool, call } = invocation;
   const isLocal = tool.tier === 'local' && fitsLocalActivityBudget(run, invocation);
-  const handling = { name: call.name, key: callKey(run), returned: toolOutcome, failed: (error: unknown) => toolFailure(tool, error) };
+  const handling = {
+    name: call.name,
+    key: callKey(run),
+    // Its effect must not be in doubt.
+    ...(tool.effect === 'once' ? { outlastsDeadline: 'begun' as const } : {}),
+    returned: toolOutcome,
+    failed: (error: unknown) => toolFailure(tool, error),
+  };
   if (!isLocal) return remoteCall(run, invocation, handling);
   return {
     ...handling,
@@ -108,7 +127,7 @@ type ToolCallRequest = ActivityRequest<RunToolInput, RunToolOutput, ToolOutcome>
 function remoteCall(
   run: RequestingRun,
   invocation: ToolInvocation,
-  handling: Pick<ToolCallRequest, 'name' | 'key' | 'returned' | 'failed'>,
+  handling: Pick<ToolCallRequest, 'name' | 'key' | 'outlastsDeadline' | 'returned' | 'failed'>,
 ): ToolCallRequest {
   const { tool } = invocation;
   return {
@@ -136,6 +155,7 @@ function verifyRequest(run: RequestingRun, invocation: ToolInvocation, reason: s
     name: 'verifyCall',
     key: callKey(run),
     tier: 'remote',
+    outlastsDeadline: 'always',
     options: {
       ...remoteOptions(run, tool),
       summary: verifySummary(call, reason),

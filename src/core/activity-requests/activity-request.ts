@@ -37,6 +37,8 @@ export interface ActivityRequest<Input, Output, Outcome> {
   isOptional?: true;
   /** Its end is not progress: an execution that does nothing else must not continue as new. */
   isNoProgress?: true;
+  /** The deadline of the run does not give it up: never, or not once it has begun. */
+  outlastsDeadline?: 'always' | 'begun';
   /** For a local activity: returns the same request as a remote activity, for another worker. */
   remotely?: () => ActivityRequest<Input, Output, Outcome>;
   /** Returns the input for scheduling the activity again, if its output requires that. Absent: never required. */

@@ -222,6 +222,8 @@ function loadRequest(run: RequestingRun, stored: StoredOutput, from: number): Re
     key: ({ id, from: start = 0 }) => `${id}/${start}`,
     isNoProgress: true,
     tier: 'remote',
+    // The output so far is made of loaded outputs.
+    outlastsDeadline: 'always',
     options: { ...OPTIONS, summary: summaryText(`Load output of ${stored.address.replace('.', ' · ')}`) },
     input: { ...runReference(run), ...stored, ...(from === 0 ? {} : { from }) },
     returned: (output) => output,

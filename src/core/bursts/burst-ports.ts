@@ -1,8 +1,16 @@
 import { LonghaulError } from '../domain/errors.ts';
 import { spentIn } from '../domain/usage.ts';
 import { Inbox } from '../kernel/inbox.ts';
-import { recordFailedCall, recordInterrupted, spend } from '../kernel/limits.ts';
-import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../kernel/ports.ts';
+import { endsByDeadline, recordFailedCall, recordInterrupted, spend } from '../kernel/limits.ts';
+import { CALL_AT_DEADLINE } from '../domain/tool-calls.ts';
+import {
+  runningResult,
+  type ModelCall,
+  type ModelCallOutcome,
+  type RunPorts,
+  type ToolInvocation,
+  type ToolOutcome,
+} from '../kernel/ports.ts';
 import { recordEvent, type RunState } from '../kernel/run-state.ts';
 import { type BegunCall, type BurstEntry, burstIds, type BurstRecord, modelKey, toolKey } from './burst.ts';
 
@@ -111,7 +119,9 @@ class BurstPlayer {
     const outcome = this.playing?.take(key, toolOutcome);
     if (outcome !== undefined) return outcome;
     const begun = this.#burst?.takeBegun(key);
-    return begun === undefined ? this.#ports.runTool(invocation) : this.#bursts.continueTool(invocation, begun);
+    if (begun === undefined) return this.#ports.runTool(invocation);
+    if (this.#isLate && invocation.tool.effect !== 'once') return Promise.resolve(runningResult(CALL_AT_DEADLINE));
+    return this.#bursts.continueTool(invocation, begun);
   }
 
   /** True for a call that the burst has begun and left to the run, once the loop has all outcomes. */
@@ -146,9 +156,18 @@ class BurstPlayer {
     return begun === undefined ? this.#ports.callModel(call) : this.#bursts.continueModelCall(call, begun);
   }
 
-  /** True if a message that arrived during a burst interrupts its first call: the run reads it before it makes any call. */
+  /**
+   * True if a message that arrived during a burst interrupts its first call, which the run reads before it makes any call, or if the
+   * deadline of the run does.
+   */
   get #isInterrupted(): boolean {
-    return this.#ports.inbox.isInterrupted && !this.#ports.cancelRequested();
+    return this.#isLate || (this.#ports.inbox.isInterrupted && !this.#ports.cancelRequested());
+  }
+
+  /** True once the deadline of the run has passed. */
+  get #isLate(): boolean {
+    const state = this.#bursts.state();
+    return state !== undefined && endsByDeadline(state, this.#ports.now());
   }
 
   /** True if the run makes the call itself because bursts have had no result. */
@@ -178,9 +197,7 @@ class BurstPlayer {
 /** Returns the outcome of a model call that a message interrupts between two attempts. The known cost of the attempts is recorded. */
 function interruptedCall(begun: BegunCall | undefined): ModelCallOutcome {
   const spent = spentIn(begun?.details);
-  return spent === undefined
-    ? { type: 'interrupted' }
-    : { type: 'failed', code: 'model_error', message: 'A message has interrupted it', spent };
+  return spent === undefined ? { type: 'interrupted' } : { type: 'failed', code: 'model_error', message: 'It was interrupted', spent };
 }
 
 function toolOutcome({ tool }: BurstEntry): ToolOutcome {

@@ -264,6 +264,9 @@ export function rejectedCall(reason: string | undefined): string {
 /** The result of a call that was running when the run was cancelled: it was told to stop, and the run did not wait for it. */
 export const RUNNING_CALL = 'Tool call was running when the run was cancelled; its outcome is unknown.';
 
+/** The result of a call that the deadline of the run gave up. */
+export const CALL_AT_DEADLINE = 'Tool call was running at the deadline of the run; its outcome is unknown.';
+
 /** Returns the result of a call that no worker could make. */
 export function noWorkerHas(name: string): string {
   return `Tool '${name}' is not executable: no worker has it at the moment.`;

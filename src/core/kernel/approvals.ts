@@ -23,7 +23,7 @@ import { rejectedCall } from '../domain/tool-calls.ts';
 import { fitsContinueAsNew } from './continue-as-new.ts';
 import { deniedAgain, type PreparedCall, type ToolBatch } from './tool-calls.ts';
 import type { Verdict } from '../domain/requests.ts';
-import { hasFixedDeadline, raisable, raiseLimits } from './limits.ts';
+import { fixedDeadline, raisable, raiseLimits } from './limits.ts';
 import { takeRequests } from './messages.ts';
 import { endAtLimit, type NextStep, type Position, type ToolBatchContext } from './next-step.ts';
 import { points } from './points.ts';
@@ -382,13 +382,10 @@ export async function waitForChange(state: RunState, ports: RunPorts, handled: H
 
 /** Returns the next deadline. The deadline of the run ends a wait only if it ends the run without asking a person. */
 export function nearestDeadline(state: RunState, now: number, postponed?: WaitDeadline): WaitDeadline | undefined {
-  const { limits, startedAt, approvals } = state;
-  const deadlines: WaitDeadline[] = approvals.pending.flatMap(({ deadlineAt, toolName }) =>
+  const deadlines: WaitDeadline[] = state.approvals.pending.flatMap(({ deadlineAt, toolName }) =>
     deadlineAt === undefined ? [] : [{ at: deadlineAt, summary: `deadline of the decision on ${toolName}` }],
   );
   if (postponed !== undefined) deadlines.push(postponed);
-  if (limits.deadlineMs !== undefined && hasFixedDeadline(state)) {
-    deadlines.push({ at: startedAt + limits.deadlineMs, summary: 'deadline of the run' });
-  }
-  return deadlines.filter(({ at }) => at > now).toSorted((a, b) => a.at - b.at)[0];
+  deadlines.push({ at: fixedDeadline(state), summary: 'deadline of the run' });
+  return deadlines.filter(({ at }) => at > now && at < Infinity).toSorted((a, b) => a.at - b.at)[0];
 }

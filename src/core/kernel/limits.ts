@@ -70,7 +70,11 @@ export function limitReached(state: RunState, now: number, { final }: { final: b
     const proposal = { steps: limits.steps + Math.max(1, snapshot.limits.steps) };
     return { stopReason: 'step_limit', message: `${spent.steps} of ${limits.steps} steps are used`, proposal };
   }
-  if (isOver(state, now)) return deadlineReached(state);
+  const { deadlineMs = Infinity } = limits;
+  if (now >= state.startedAt + deadlineMs) {
+    const proposal = { deadlineMs: deadlineMs + (snapshot.limits.deadlineMs ?? deadlineMs) };
+    return { stopReason: 'deadline', message: `the deadline of ${deadlineMs / 1000} s from the start is over`, proposal };
+  }
   for (const [name, unit] of Object.entries(TOKEN_LIMITS) as [keyof typeof TOKEN_LIMITS, string][]) {
     const limit = limits[name];
     if (limit === undefined || spent[name] < limit) continue;
@@ -84,22 +88,19 @@ export function limitReached(state: RunState, now: number, { final }: { final: b
   return undefined;
 }
 
-/** True once the deadline of the run has passed. */
-function isOver({ limits, startedAt }: RunState, now: number): boolean {
-  return limits.deadlineMs !== undefined && now >= startedAt + limits.deadlineMs;
-}
-
 /**
- * True once the deadline ends the run. If a person can be asked to raise it, the deadline is handled before the next model call instead.
+ * Returns when the deadline ends the run, in milliseconds since the epoch. Infinity without one, or if a person can be asked to raise it,
+ * which happens before the next model call: the run asks at its limits, and its deadline is not the parent's.
  */
-export function endsByDeadline(state: RunState, now: number): boolean {
-  return hasFixedDeadline(state) && isOver(state, now);
+export function fixedDeadline(state: Limited & Pick<RunState, 'startedAt'>): number {
+  const { onLimit, deadlineMs = Infinity } = state.limits;
+  const isFixed = onLimit !== 'ask' || (points.limitsGiven(state)?.most.deadlineMs ?? Infinity) <= deadlineMs;
+  return isFixed ? state.startedAt + deadlineMs : Infinity;
 }
 
-function deadlineReached({ limits, snapshot }: RunState): LimitReached {
-  const { deadlineMs = 0 } = limits;
-  const proposal = { deadlineMs: deadlineMs + (snapshot.limits.deadlineMs ?? deadlineMs) };
-  return { stopReason: 'deadline', message: `the deadline of ${deadlineMs / 1000} s from the start is over`, proposal };
+/** True once the deadline ends the run. */
+export function endsByDeadline(state: RunState, now: number): boolean {
+  return now >= fixedDeadline(state);
 }
 
 /** Reserves the calls of a response before any of them starts. Returns the indexes of the calls that exceed a limit, and that limit. */
@@ -164,12 +165,6 @@ export function raisable(state: Limited, reached: LimitReached): LimitReached | 
   const proposal = withinPart(state, given, reached.proposal);
   const now = limitNumbers(state.limits);
   return [...limitNumbers(proposal)].some(([name, value]) => value > (now.get(name) ?? Infinity)) ? { ...reached, proposal } : undefined;
-}
-
-/** True if no person can be asked to raise the deadline: the run does not ask at limits, or its deadline is the parent's. */
-export function hasFixedDeadline(state: Limited): boolean {
-  const { limits } = state;
-  return limits.onLimit !== 'ask' || (points.limitsGiven(state)?.most.deadlineMs ?? Infinity) <= (limits.deadlineMs ?? Infinity);
 }
 
 /** Returns the changes, capped at the share. */

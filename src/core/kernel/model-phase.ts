@@ -2,7 +2,6 @@ import { isToolCall, PAUSED } from '../domain/content.ts';
 import { hasLargerModel } from '../domain/fallback.ts';
 import { defined, type JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
-import type { Event } from '../domain/record.ts';
 import { FINAL_ANSWER } from '../domain/tool-calls.ts';
 import { askAtLimit, nearestDeadline, WAITING } from './approvals.ts';
 import type { AfterModelCall, BesideModelCall } from './capability.ts';
@@ -77,11 +76,11 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
       after?.record();
       return outcome.type === 'cancelled' ? endCancelled(state) : position;
     case 'failed': {
-      const givenUp = isGivenUp(ports);
+      const givenUp = isGivenUp(state, ports);
       if (!givenUp) noteError(state, outcome.message);
       recordFailedCall(state, ports, state.snapshot.model, outcome);
       after?.record();
-      return givenUp ? afterGivenUp(state, ports, position) : afterFailure(state, ports, position, outcome);
+      return ports.cancelRequested() ? endCancelled(state) : givenUp ? position : afterFailure(state, ports, position, outcome);
     }
     case 'response':
       return recordResponse(state, ports, outcome.response, { final: position.final, after });
@@ -89,16 +88,11 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
 }
 
 /**
- * True if a caller has cancelled the run, or a message interrupts the call. The server does not retry an activity that is being cancelled,
- * so the loss of its worker would otherwise end the run as failed, without the message being read.
+ * True if a caller has cancelled the run, a message interrupts the call, or the deadline is over. The server does not retry an activity that
+ * is being cancelled, so the loss of its worker would otherwise end the run as failed, without the message being read.
  */
-function isGivenUp(ports: RunPorts): boolean {
-  return ports.cancelRequested() || ports.inbox.isInterrupted;
-}
-
-/** Ends a cancelled run, or continues with the message that interrupted the call. */
-function afterGivenUp(state: RunState, ports: RunPorts, position: CallPosition): NextStep {
-  return ports.cancelRequested() ? endCancelled(state) : position;
+function isGivenUp(state: RunState, ports: RunPorts): boolean {
+  return ports.cancelRequested() || ports.inbox.isInterrupted || endsByDeadline(state, ports.now());
 }
 
 function recordPartial(state: RunState, ports: RunPorts, partial: RecordedResponse): void {
@@ -148,7 +142,8 @@ function modelCall(state: RunState, position: CallPosition, beside?: BesideModel
   const input = points.modelCallInput(state, position);
   const { context, window, firstOffset, seenEvents, resultIds } = state;
   const news = context.events.slice(Math.max(0, seenEvents - firstOffset));
-  const skipped = countSkipped(news);
+  // Calls that no model made, and their results, take no place in the window.
+  const skipped = news.reduce((count, { caller }) => count + (caller === undefined ? 0 : 1), 0);
   // The ids of calls that no model made are in the history already: empty strings keep their places.
   const earlierIds = news.length - skipped <= 1 ? [] : news.slice(0, -1).map(({ id, caller }) => (caller === undefined ? id : ''));
   return {
@@ -164,13 +159,6 @@ function modelCall(state: RunState, position: CallPosition, beside?: BesideModel
     ...(beside === undefined ? {} : { beside: true }),
     final: position.final,
   };
-}
-
-/** Counts the events that take no place in the window: calls that no model made, and their results. */
-function countSkipped(news: readonly Event[]): number {
-  let count = 0;
-  for (const { caller } of news) if (caller !== undefined) count += 1;
-  return count;
 }
 
 /** Counts the events that the model has not seen. A plain loop for speed, because the window may be large. */

@@ -208,9 +208,9 @@ export function interruptedResult(): Result {
   return notRunResult('not_started', INTERRUPTED_CALL);
 }
 
-/** Returns the result of a call that was running when the run was cancelled. */
-export function runningResult(): Result {
-  return { ...callResult('error', RUNNING_CALL), durationMs: null };
+/** Returns the result of a call that was given up while it was running: when the run was cancelled, or for another reason in `text`. */
+export function runningResult(text = RUNNING_CALL): Result {
+  return { ...callResult('error', text), durationMs: null };
 }
 
 /** Returns the result of a call that may have taken effect, because its answer was lost. `reason`: what a person has found out. */

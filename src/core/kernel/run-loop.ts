@@ -9,6 +9,7 @@ import { noteRewrites } from '../domain/rewrites.ts';
 import { askAtLimit, settleDecisions } from './approvals.ts';
 import type { CallOfPhase } from './capability.ts';
 import { finalOutput, findEvent, isFinalAnswer, prepareCalls, problemOf, recordResults, recordToolStep } from './tool-calls.ts';
+import { endsByDeadline } from './limits.ts';
 import { takeMessages } from './messages.ts';
 import { acceptAnswer, finishChecked, finishWithAnswer, mayRetryOutput, runModelPhase } from './model-phase.ts';
 import {
@@ -61,7 +62,15 @@ export async function runTurn(state: RunState, ports: RunPorts, from: Position):
     else next = next.type === 'run_tools' ? await runToolPhase(state, ports, next) : await points.phase(next.phase).run(state, ports, next);
     ports.recorded?.(state);
   }
-  return next;
+  return next.type === 'finish' ? inTime(state, ports, next) : next;
+}
+
+/** Returns the end of a turn. After the deadline no answer counts, and calls that were cancelled were given up for it. */
+function inTime(state: RunState, ports: RunPorts, end: Extract<NextStep, { type: 'finish' }>): TurnEnd {
+  const isLate = end.ending.status === 'completed' || (end.ending.status === 'cancelled' && !ports.cancelRequested());
+  if (!isLate || !endsByDeadline(state, ports.now())) return end;
+  state.context.finalResult = null;
+  return endAtLimit(state, 'deadline');
 }
 
 // Tool phase: its steps in order.

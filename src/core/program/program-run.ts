@@ -8,7 +8,7 @@ import type { StepDocument } from '../domain/program-document.ts';
 import type { ProgramState, RecordedCall, StepState } from '../domain/program-run.ts';
 import { type AnswerVerdict, type StepError, type StepNote, type Violation, withAttempt } from '../domain/verdicts.ts';
 import { nearestDeadline, requestDecision, settleDecisions, settleRemembered, showWaiting, WAITING } from '../kernel/approvals.ts';
-import { endsByDeadline, hasFixedDeadline, limitReached } from '../kernel/limits.ts';
+import { endsByDeadline, fixedDeadline, limitReached } from '../kernel/limits.ts';
 import { takeRequests } from '../kernel/messages.ts';
 import type { Growth } from '../kernel/ports.ts';
 import { noteError, recordEvent, type RunState } from '../kernel/run-state.ts';
@@ -92,8 +92,18 @@ export class ProgramRun {
 
   /** The reason why no further step starts, or undefined. */
   get stop(): Stop | undefined {
-    if (this.ports.cancelRequested()) this.stopBecause({ type: 'cancelled' });
+    const { state, ports } = this;
+    if (ports.cancelRequested()) this.stopBecause({ type: 'cancelled' });
+    else if (this.isLate && this.#stop?.type !== 'limit') {
+      const reached = limitReached(state, ports.now(), { final: true });
+      if (reached !== undefined) this.stopBecause({ type: 'limit', reached });
+    }
     return this.#stop;
+  }
+
+  /** True once the deadline ends the run: then no output counts. */
+  get isLate(): boolean {
+    return endsByDeadline(this.state, this.ports.now());
   }
 
   /** True once there is such a reason. For use in conditions, which must not change anything. */
@@ -113,8 +123,7 @@ export class ProgramRun {
 
   /** The deadline that ends the run, in milliseconds since the epoch. Infinity without one, or if a person is asked at limits. */
   get deadline(): number {
-    const { limits, startedAt } = this.state;
-    return limits.deadlineMs === undefined || !hasFixedDeadline(this.state) ? Infinity : startedAt + limits.deadlineMs;
+    return fixedDeadline(this.state);
   }
 
   /** Records that the run has moved on. */

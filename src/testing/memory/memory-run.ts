@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { loopDigest } from '../../../activities/bursts/loop-digest.ts';
-import { activityPorts, toolRequest } from '../../core/activity-requests/activity-ports.ts';
+import { activityPorts, callInTime, toolRequest } from '../../core/activity-requests/activity-ports.ts';
 import { type ActivityRequest, afterAttempts } from '../../core/activity-requests/activity-request.ts';
 import { interruptibleRequest, modelRequest } from '../../core/activity-requests/agent-requests.ts';
 import { burstRequest } from '../../core/activity-requests/burst-requests.ts';
@@ -19,6 +19,7 @@ import { type BurstingPorts, burstPorts, type EndedBurst } from '../../core/burs
 import type { AgentSnapshot } from '../../core/domain/agent.ts';
 import type { Decision } from '../../core/domain/approvals.ts';
 import type { ChildCall, ChildOutcome } from '../../core/domain/children.ts';
+import { DeadlineWatch } from '../../core/deadline-watch.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
 import type { JsonObject } from '../../core/domain/json.ts';
 import type { RunResultFields } from '../../core/domain/result.ts';
@@ -81,6 +82,9 @@ export class MemoryRun {
   #isCancelled = false;
   #notifiesEnd = false;
   #modelCall: { cancel: () => void } | undefined;
+  #deadline: DeadlineWatch | undefined;
+  /** The functions that cancel the activities that the deadline of the run gives up. */
+  readonly #bounded = new Set<() => void>();
 
   constructor(runId: string, start: FirstStart, parts: MemoryRunParts) {
     this.runId = runId;
@@ -100,6 +104,7 @@ export class MemoryRun {
     await this.#sessions.close();
     this.result = ended;
     this.inbox.closed = true;
+    this.#parts.time.changed();
     const result = (this.result = await this.#withHooks(ended));
     if (this.snapshot?.notifyEnded || this.#notifiesEnd) await this.#parts.activities.performAnyway(endedRequest({}, result));
     return result;
@@ -163,6 +168,19 @@ export class MemoryRun {
     const { time } = this.#parts;
     const isInterrupted = (): boolean => interruptOf(this.inbox) !== undefined && sessionOf(this.state ?? {})?.turn !== undefined;
     const isCancelled = (): boolean => this.#isCancelled || isInterrupted();
+    const until: InterpreterPorts['until'] = async (isMet, deadline) => {
+      if (deadline === undefined || deadline.at > time.now()) await time.until(() => isCancelled() || isMet(), deadline?.at);
+    };
+    this.#deadline = new DeadlineWatch({
+      state: () => this.state,
+      inbox: this.inbox,
+      now: () => time.now(),
+      until,
+      giveUp: () => {
+        this.burst?.cancel();
+        for (const cancel of this.#bounded) cancel();
+      },
+    });
     const run = Object.assign(this, { snapshot });
     const ports: InterpreterPorts = {
       ...activityPorts(run, (call) => this.#perform(call), isCancelled),
@@ -174,9 +192,7 @@ export class MemoryRun {
       callEventId: () => randomUUID(),
       abortModelCall: () => this.#modelCall?.cancel(),
       cancelRequested: isCancelled,
-      until: async (isMet, deadline) => {
-        if (deadline === undefined || deadline.at > time.now()) await time.until(() => isCancelled() || isMet(), deadline?.at);
-      },
+      until,
       continueDue: () => false,
       continueBeforeSleep: () => false,
       withinTurn: (turn) => turn(),
@@ -191,7 +207,8 @@ export class MemoryRun {
       make: (call) => (makesBursts(run.snapshot) ? run.#makeBurst(call, isCancelled) : undefined),
       continueModelCall: (call, begun) =>
         this.#perform(afterAttempts(interruptibleRequest(modelRequest(run, call), isCancelled), begun, time.now())),
-      continueTool: (invocation, begun) => this.#perform(afterAttempts(toolRequest(run, invocation), begun, time.now())),
+      continueTool: (invocation, begun) =>
+        this.#perform(afterAttempts(callInTime(toolRequest(run, invocation), isCancelled), begun, time.now())),
       settled: () => time.during(setImmediate()),
       delivered: () => void time.during(setImmediate()),
       growth: () => 0,
@@ -205,6 +222,7 @@ export class MemoryRun {
     const seed = randomUUID();
     const begunAt = this.#parts.time.now();
     const request = burstRequest(Object.assign(this, { state, snapshot }), call, { seed, now: begunAt, loop: loopDigest() });
+    this.#deadline?.begin();
     const { ended, cancel, stored } = this.#parts.activities.begin(request);
     this.burst = {
       begunAt,
@@ -222,11 +240,13 @@ export class MemoryRun {
 
   /** Performs an activity. A message can give up the model call in flight. */
   async #perform<Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>): Promise<Outcome> {
+    const isBounded = !call.outlastsDeadline && this.#deadline?.begin() === true;
     const { ended, cancel } = this.#parts.activities.begin(call);
-    if (call.name !== ACTIVITIES.callModel) return ended;
-    this.#modelCall = { cancel };
+    if (isBounded) this.#bounded.add(cancel);
+    if (call.name === ACTIVITIES.callModel) this.#modelCall = { cancel };
     const outcome = await ended;
-    this.#modelCall = undefined;
+    if (call.name === ACTIVITIES.callModel) this.#modelCall = undefined;
+    this.#bounded.delete(cancel);
     return outcome;
   }
 

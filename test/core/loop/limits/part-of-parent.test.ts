@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 // oxlint-disable-next-line import/no-unassigned-import -- it composes the capabilities, which know what a run was given.
 import '../../../../src/core/capabilities.ts';
 import type { RunLimits } from '../../../../src/core/domain/limits.ts';
-import { abovePart, hasFixedDeadline, raisable } from '../../../../src/core/kernel/limits.ts';
+import { abovePart, fixedDeadline, raisable } from '../../../../src/core/kernel/limits.ts';
 import { PARENT, type ParentRun } from '../../../../src/core/domain/run-input.ts';
 import type { Slices } from '../../../../src/core/kernel/run-state.ts';
 
@@ -31,10 +31,12 @@ describe('a raise of the limits of a child', () => {
 
   test('does not move a deadline that it has from its parent', () => {
     const left = { ...parent, left: { deadlineMs: 60 } };
-    expect(hasFixedDeadline(child({ ...limits, onLimit: 'ask', deadlineMs: 60 }, left))).toBe(true);
-    expect(hasFixedDeadline(child({ ...limits, onLimit: 'ask', deadlineMs: 50 }, left))).toBe(false);
-    expect(hasFixedDeadline({ limits: { ...limits, onLimit: 'ask', deadlineMs: 60 }, slices: {} })).toBe(false);
-    expect(hasFixedDeadline({ limits, slices: {} })).toBe(true);
+    const endOf = (run: Parameters<typeof abovePart>[0]): number => fixedDeadline({ ...run, startedAt: 1_000 });
+    expect(endOf(child({ ...limits, onLimit: 'ask', deadlineMs: 60 }, left))).toBe(1_060);
+    expect(endOf(child({ ...limits, onLimit: 'ask', deadlineMs: 50 }, left))).toBe(Infinity);
+    expect(endOf({ limits: { ...limits, onLimit: 'ask', deadlineMs: 60 }, slices: {} })).toBe(Infinity);
+    expect(endOf({ limits: { ...limits, deadlineMs: 60 }, slices: {} })).toBe(1_060);
+    expect(endOf({ limits, slices: {} })).toBe(Infinity);
   });
 
   test('is proposed within that part, and not at all if nothing is left of it', () => {
