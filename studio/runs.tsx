@@ -36,7 +36,7 @@ function FilterBar({ filters }: { filters: Filters }): JSX.Element {
   const { agent, status, tag, user, tenant, waiting, sort = 'started' } = filters;
   const names = agents.value?.agents.map(({ name }) => name) ?? [];
   const known = agent === undefined || names.includes(agent) ? names : [...names, agent];
-  const isOperator = me.value?.principal === undefined;
+  const isOperator = me.value?.principal === 'all';
   return (
     <form class="filters" aria-label={TEXTS.filters} onSubmit={(event) => event.preventDefault()}>
       <Choice label={TEXTS.agent} value={agent} none={TEXTS.anyAgent} options={known.map((name) => [name, name])} name="agent" />

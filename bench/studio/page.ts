@@ -184,7 +184,9 @@ function generatedService(steps: number): (request: Request) => Promise<Response
   const now = new Date().toISOString();
   const about = { agentName: 'clerk' };
   const scopes = ['admin'];
-  app.get('/v1/me', (context) => context.json({ id: 'bench', scopes, features: {}, versions: { node: '' }, namespace: 'default' }));
+  app.get('/v1/me', (context) =>
+    context.json({ id: 'bench', principal: 'all', scopes, features: {}, versions: { node: '' }, namespace: 'default' }),
+  );
   app.get(`/v1/programs/${PROGRAM}`, (context) => context.json(bigProgram()));
   app.get('/v1/approvals', (context) => context.json({ approvals: [] }));
   app.get('/v1/feed', () => new Response(new ReadableStream(), { headers: { 'content-type': 'text/event-stream' } }));

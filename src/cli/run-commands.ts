@@ -441,7 +441,7 @@ export const CREATE_KEY = defineCommand({
   name: 'keys create',
   summary: 'create an API key',
   description:
-    'Creates an API key and prints it, once. The key acts for --tenant and --user; without them it reaches all runs, and the command says so.',
+    'Creates an API key and prints it, once. The key acts for --tenant and --user, or with "--principal all" reaches the runs of all of them.',
   options: {
     file,
     name: option('<name>', 'the purpose of the key, for people', { required: true }),
@@ -449,8 +449,10 @@ export const CREATE_KEY = defineCommand({
       required: true,
       choices: SCOPES,
       read: readScope,
-      manual:
-        'The key acts for `--tenant` and `--user`. Without them it reaches the runs of all tenants and users, and the command says so',
+      manual: 'The key acts for `--tenant` and `--user`',
+    }),
+    principal: option('<principal>', 'the key reaches the runs of all tenants and users; required without --tenant and --user', {
+      choices: ['all'],
     }),
     agent: option(
       '<name>',

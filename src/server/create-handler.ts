@@ -11,11 +11,15 @@ import { requireAgentOf } from './agents-of-runs.ts';
 import {
   type Authenticate,
   type Caller,
+  CALLER_FIELDS,
   forbidden,
   isScope,
   missingCredentials,
+  missingPrincipal,
+  principalOf,
   requireRun,
   requireScope,
+  unknownField,
   wrongCredentials,
 } from './auth/caller.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -223,7 +227,7 @@ function identifyCaller(client: LonghaulClient, { authenticate, openTo, limits }
     const caller = await requireCaller(context.req.raw, authenticate);
     if (limits !== undefined) requireAdmission(limits.request(caller));
     context.set('caller', caller);
-    context.set('client', clientFor(caller.principal));
+    context.set('client', clientFor(principalOf(caller)));
     await next();
   };
 }
@@ -275,9 +279,11 @@ async function verified(request: Request, authenticate: Authenticate): Promise<C
 }
 
 /** Checks a caller returned by the operator's code: a mistake there must not widen the rights. */
-function checkCaller({ id, name, scopes, principal, agents }: Caller): void {
+function checkCaller(caller: Caller): void {
+  const { id, name, scopes, principal, agents } = caller;
   const problem =
-    typeof id !== 'string' || id === ''
+    unknownField(caller, CALLER_FIELDS) ??
+    (typeof id !== 'string' || id === ''
       ? '"id" is not a text'
       : name !== undefined && (typeof name !== 'string' || name === '')
         ? '"name" is not a text'
@@ -285,12 +291,13 @@ function checkCaller({ id, name, scopes, principal, agents }: Caller): void {
           ? '"scopes" is not a list of scopes'
           : agents !== undefined && !Array.isArray(agents)
             ? '"agents" is not a list'
-            : problemOfPrincipal(principal);
+            : problemOfPrincipal(principal));
   if (problem !== undefined) throw new LonghaulError('internal', `"authenticate" returned an invalid caller: ${problem}`);
 }
 
 function problemOfPrincipal(principal: Caller['principal']): string | undefined {
-  if (principal === undefined) return undefined;
+  if (principal === 'all') return undefined;
+  if (typeof principal !== 'object') return missingPrincipal(principal);
   const problem = principalProblem(principal);
   if (problem !== undefined) return problem;
   return principal.tenant === undefined && principal.user === undefined ? '"principal" has no tenant and no user' : undefined;

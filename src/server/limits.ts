@@ -76,7 +76,7 @@ export function takePlace(limits: CallerLimits | undefined, caller: Caller): () 
 
 /** Returns the key for counting a caller: its principal, however many keys and tokens it has, or else its id. */
 function countingKey({ id, principal }: Caller): string {
-  return JSON.stringify(principal === undefined ? [id] : [principal.tenant ?? null, principal.user ?? null]);
+  return JSON.stringify(principal === 'all' ? [id] : [principal.tenant ?? null, principal.user ?? null]);
 }
 
 function admissionAfter(limit: string, waitMs: number): Admission {
@@ -121,8 +121,8 @@ export interface Rate {
 }
 
 /**
- * The limits of each principal (a user or a tenant), however many keys and tokens it has. A caller without a principal has
- * separate limits. `false` turns a limit off.
+ * The limits of each principal (a user or a tenant), however many keys and tokens it has. A caller that acts for none
+ * (`'all'`) has separate limits. `false` turns a limit off.
  */
 export interface CallerLimitOptions {
   /** Requests of any kind. Default 6,000 a minute. */

@@ -8,7 +8,7 @@ import { type ErrorCode, errorCode, LonghaulError } from '../core/domain/errors.
 import { readTraceparent } from '../core/domain/run-input.ts';
 import { identityOf, type Principal } from '../core/domain/run.ts';
 import { type WaitOptions, withPatience } from '../temporal/waiting.ts';
-import { type Caller, mayStart } from './auth/caller.ts';
+import { type Caller, mayStart, principalOf } from './auth/caller.ts';
 import { type CallerLimits, takePlace } from './limits.ts';
 import { RequestError } from './problems.ts';
 import type { IfExists } from '../client/client-options.ts';
@@ -191,14 +191,14 @@ export function requestDigest(route: string, key: string, body: unknown): string
 
 /**
  * Returns the id of a message, a decision or another request to a run: the one in the body, or else one derived from the key. Like the keys
- * of starts, keys of different principals never collide, and those of callers without a principal are separate per caller.
+ * of starts, keys of different principals never collide, and those of callers that act for none are separate per caller.
  */
 export function requestId(
   { id }: { id?: string },
   { caller: { id: name, principal }, idempotencyKey: key }: Pick<RouteRequest<unknown, unknown, unknown>, 'caller' | 'idempotencyKey'>,
 ): { id?: string } {
   if (id !== undefined || key === undefined) return defined({ id });
-  return { id: derivedId('key', { ...(principal === undefined ? { caller: name } : identityOf(principal)), key }) };
+  return { id: derivedId('key', { ...(principal === 'all' ? { caller: name } : identityOf(principal)), key }) };
 }
 
 /** Returns an id that a run accepts for a message whose client has chosen this one. */
@@ -227,7 +227,7 @@ function reasonAgainstId(id: string, { principal }: Pick<Caller, 'principal'>): 
       what: 'an id of the form that the service makes',
     };
   }
-  if (principal === undefined || !id.includes('/')) return undefined;
+  if (principal === 'all' || !id.includes('/')) return undefined;
   return {
     detail: 'Ids with "/" belong to child runs: choose one without',
     what: 'an id in the form of child runs',
@@ -350,7 +350,7 @@ export async function startRequested<Body extends StartBody>(
   requireOwnFields(caller, body);
   requireOwnId(body.runId, '#/runId', caller);
   const { runId: given, ifExists = 'fail', memo, searchAttributes, ...options } = body;
-  const runId = given ?? (key === undefined ? undefined : runIdOfKey(caller.principal, key, body.principal?.tenant));
+  const runId = given ?? (key === undefined ? undefined : runIdOfKey(principalOf(caller), key, body.principal?.tenant));
   const digest = key === undefined ? undefined : requestDigest(route, key, body);
   const startAs = async (choice: IfExists): Promise<string> => {
     const added = { ...memoWith(memo, digest), ...searchAttributePairs(searchAttributes), ...defined({ runId }) };
@@ -462,7 +462,7 @@ const OF_OPERATOR = ['taskQueue', 'priority', 'fairnessKey', 'searchAttributes']
  * service has verified, never from a body.
  */
 export function requireOwnFields({ principal, scopes }: Caller, body: GuardedFields): void {
-  if (principal !== undefined && body.principal !== undefined) {
+  if (principal !== 'all' && body.principal !== undefined) {
     throw new RequestError('forbidden', 'The credentials decide on whose behalf the run acts: leave out "principal"', {
       errors: [{ pointer: '#/principal', detail: 'not allowed with these credentials' }],
     });
@@ -580,7 +580,7 @@ export async function noticeOfUnseen(client: Client, caller: Caller, started: St
 
 /** Returns which names a caller may see: names of other tenants' runs must not be revealed. */
 function mayBeTold(caller: Caller): (name: string) => boolean {
-  return (name) => caller.principal === undefined && mayStart(caller, name);
+  return (name) => caller.principal === 'all' && mayStart(caller, name);
 }
 
 /** For a caller who waits for the answer anyway, and so can wait while a worker loads the run. */

@@ -123,12 +123,12 @@ function authenticationOf(given: Authenticate | undefined, tokens: RunTokens | u
   return tokens === undefined ? given : anyOf(tokens.authenticate, given);
 }
 
-/** Wraps an authenticator: callers without a principal act for the service's principal (`longhaul serve --tenant`). */
+/** Wraps an authenticator: callers that act for no principal (`'all'`) act for the service's principal (`longhaul serve --tenant`). */
 function actingFor(principal: Principal | undefined, authenticate: Authenticate): Authenticate {
   if (principal === undefined) return authenticate;
   return async (request) => {
     const caller = await authenticate(request);
-    return caller === undefined || caller.principal !== undefined ? caller : { ...caller, principal };
+    return caller?.principal !== 'all' ? caller : { ...caller, principal };
   };
 }
 

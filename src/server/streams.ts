@@ -1,9 +1,8 @@
 import { isOfEnd, listsOf } from '../client/stream/stream-item.ts';
 import { errorCode, LonghaulError } from '../core/domain/errors.ts';
-import { isSameIdentity } from '../core/domain/run.ts';
 import { MAX_TIMER_MS } from '../core/domain/time.ts';
 import { NextValue, pause, unlessAborted } from '../streams/waits.ts';
-import { type Authenticate, type Caller, hasScope, type Scope, wrongCredentials } from './auth/caller.ts';
+import { type Authenticate, type Caller, hasScope, haveSamePrincipal, type Scope, wrongCredentials } from './auth/caller.ts';
 import { takePlace } from './limits.ts';
 import { problemOf, reportedRequest, type ReportError } from './problems.ts';
 import type { RouteRequest } from './route.ts';
@@ -424,7 +423,7 @@ export function untilRefused({ request, authenticate, caller, signal, scope = 'r
 async function isStillAccepted(request: Request, authenticate: Authenticate, before: Caller, scope: Scope): Promise<boolean> {
   try {
     const now = await authenticate(request);
-    return now !== undefined && now.id === before.id && isSameIdentity(now.principal ?? {}, before.principal ?? {}) && hasScope(now, scope);
+    return now !== undefined && now.id === before.id && haveSamePrincipal(now, before) && hasScope(now, scope);
   } catch {
     return true;
   }

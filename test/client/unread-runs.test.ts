@@ -93,7 +93,7 @@ describe('a list of several runs, one of which the server does not read in time,
     const failures: unknown[] = [];
     const handler = createHandler(client, {
       agents: [],
-      authenticate: () => ({ id: 'ann', scopes: ['runs:read'] }),
+      authenticate: () => ({ id: 'ann', principal: 'all', scopes: ['runs:read'] }),
       onError: (error) => failures.push(error),
     });
     const response = await handler(new Request('http://localhost/v1/approvals'));

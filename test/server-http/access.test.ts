@@ -34,18 +34,21 @@ describe.each(ROUTES.map(({ definition }) => definition).map((one) => [`${one.me
 
   test('refuses a caller that is not verified, or has expired', async () => {
     expect(await statusFor(undefined, method, pathOf(path))).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
-    const expired: Caller = { id: 'c', scopes: SCOPES, expiresAt: Date.now() - 1 };
+    const expired: Caller = { id: 'c', principal: 'all', scopes: SCOPES, expiresAt: Date.now() - 1 };
     expect(await statusFor(expired, method, pathOf(path))).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
   });
 
   test('refuses a caller with every scope but its own', async () => {
     expect(SCOPES).toContain(scope);
     const others = SCOPES.filter((one) => one !== scope && one !== 'admin');
-    expect(await statusFor({ id: 'c', scopes: others }, method, pathOf(path))).toMatchObject({ status: 403, body: { code: 'forbidden' } });
+    expect(await statusFor({ id: 'c', principal: 'all', scopes: others }, method, pathOf(path))).toMatchObject({
+      status: 403,
+      body: { code: 'forbidden' },
+    });
   });
 
   test('answers a caller for one run about itself, or refuses it another one', async () => {
-    const { status, body } = await statusFor({ id: 'c', scopes: SCOPES, runId: 'mine' }, method, pathOf(path));
+    const { status, body } = await statusFor({ id: 'c', principal: 'all', scopes: SCOPES, runId: 'mine' }, method, pathOf(path));
     const refused = /\{(?:runId|sessionId)\}/.test(path) ? [404, 'run_not_found'] : [403, 'forbidden'];
     expect([status, body.code]).toEqual(isOfCaller ? [200, undefined] : refused);
   });

@@ -24,7 +24,7 @@ function service(options: HandlerOptions = {}): Measured {
   );
   const handler = createHandler(client, {
     telemetry,
-    authenticate: () => ({ id: 'ada', scopes: SCOPES }),
+    authenticate: () => ({ id: 'ada', principal: 'all', scopes: SCOPES }),
     onError: () => undefined,
     ...options,
   });

@@ -12,7 +12,7 @@ async function raised(limits: object | undefined, scopes: Scope[]): Promise<[sta
     return { version: 1, id: 'i', status: 'raised', limits: LIMITS };
   };
   const client = clientWithRun({ status: async () => ({ status: 'running', limits }), raise });
-  const handler = createHandler(client, { authenticate: () => ({ id: 'c', scopes }) });
+  const handler = createHandler(client, { authenticate: () => ({ id: 'c', principal: 'all', scopes }) });
   const { status, body } = await answer(handler, 'POST', '/v1/runs/r/limits', { body: { limits: { steps: 20 } } });
   return [status, body.code, asked];
 }

@@ -26,7 +26,7 @@ async function recorded(methods: string[], caller: Partial<Caller> = {}, answers
       return { runId: 'started' };
     },
   });
-  const whole: Caller = { id: 'ops', scopes: ['admin'], ...caller };
+  const whole: Caller = { id: 'ops', principal: 'all', scopes: ['admin'], ...caller };
   return { handler: await checkedHandler(client, { authenticate: () => whole, onError: () => undefined }), calls };
 }
 
@@ -54,7 +54,7 @@ test('decisions, raises and cancellations are attributed to the caller, whoever 
     const headers = { 'idempotency-key': 'key-1' };
     expect((await answer(handler, method, path, { body, headers })).status).toBe(200);
   }
-  const { id } = requestId({}, { caller: { id: 'ops', scopes: [] }, idempotencyKey: 'key-1' });
+  const { id } = requestId({}, { caller: { id: 'ops', principal: 'all', scopes: [] }, idempotencyKey: 'key-1' });
   expect(calls).toEqual([
     ['approve', { callId: 'c', digest: 'x' }, { by: 'ops', id, arguments: { a: 1 }, remember: 'tool' }],
     ['reject', { callId: 'c', digest: 'x', runId: 'r/1' }, { by: 'ops', id, reason: 'no' }],
@@ -92,7 +92,7 @@ test('the same idempotency key of another principal, or of another caller withou
     { id: 'a', principal: { tenant: 'acme' } },
     { id: 'a' },
     { id: 'b' },
-  ].map((caller) => requestId({}, { caller: { scopes: [], ...caller }, idempotencyKey: '1' }).id);
+  ].map((caller) => requestId({}, { caller: { principal: 'all', scopes: [], ...caller }, idempotencyKey: '1' }).id);
   expect(new Set(ids).size).toBe(5);
   const again = { id: 'new key', scopes: [], principal: { tenant: 'acme', user: 'ada', claims: { role: 'clerk' } } };
   expect(requestId({}, { caller: again, idempotencyKey: '1' })).toEqual({ id: ids[0] });
@@ -109,7 +109,7 @@ test.each([
     throw new LonghaulError('key_reused', 'Run "r" has accepted another request with the id "1"');
   };
   const client = clientWithRun({ [name]: async () => refuse(), status: async () => ({ status: 'running', limits: { steps: 10 } }) });
-  const handler = await checkedHandler(client, { authenticate: () => ({ id: 'ops', scopes: ['admin'] }) });
+  const handler = await checkedHandler(client, { authenticate: () => ({ id: 'ops', principal: 'all', scopes: ['admin'] }) });
   expect(await answer(handler, method, path, { body })).toMatchObject({ status: 422, body: { code: 'key_reused' } });
 });
 

@@ -111,7 +111,7 @@ test('callers with another principal, or with other claims, never get the answer
     bob: { scopes, principal: { tenant: 'b' } },
     user: { scopes, principal: { user: 'a' } },
     claims: { scopes, principal: { tenant: 'a', claims: { team: 'x' } } },
-    operator: { scopes },
+    operator: { principal: 'all', scopes },
   });
   const names = ['ada', 'alsoAda', 'bob', 'user', 'claims', 'operator'];
   const all = names.map((name) =>

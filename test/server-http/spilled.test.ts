@@ -86,7 +86,7 @@ test('only files of models have bytes, and only for a reader of the run', async 
   });
   expect(await answer(handler, 'GET', `/v1/runs/r/files/${'b'.repeat(64)}`)).toMatchObject({ status: 404 });
   expect(await answer(handler, 'GET', '/v1/runs/r/files/k')).toMatchObject({ status: 422 });
-  const writer = await serviceWithFile('image/png', { authenticate: () => ({ id: 'x', scopes: ['runs:write'] }) });
+  const writer = await serviceWithFile('image/png', { authenticate: () => ({ id: 'x', principal: 'all', scopes: ['runs:write'] }) });
   expect((await answer(writer, 'GET', `/v1/runs/r/files/${DIGEST}`)).status).toBe(403);
   const nobody = await serviceWithFile('image/png', { authenticate: () => undefined });
   expect((await answer(nobody, 'GET', `/v1/runs/r/files/${DIGEST}`)).status).toBe(401);
@@ -95,7 +95,7 @@ test('only files of models have bytes, and only for a reader of the run', async 
 test('a page names a token of the run in the URL of a file, and of no other content', async () => {
   const secret = 'a secret of thirty-two bytes, or more';
   const handler = await serviceWithFile('image/png', { authenticate: () => undefined, tokenSecrets: [secret] });
-  const caller: Caller = { id: 'ada', scopes: ['runs:read'] };
+  const caller: Caller = { id: 'ada', principal: 'all', scopes: ['runs:read'] };
   const tokens = new RunTokens({ secrets: [secret] });
   const tokenOf = async (runId: string): Promise<string> => (await tokens.make(caller, { runId })).token;
   const path = `/v1/runs/r/files/${DIGEST}`;
@@ -143,6 +143,6 @@ test('a user is forgotten by an admin alone, with the stores that no worker has'
     [{ user: 'ada/l', tenant: 'acme', without: ['memory'] }],
     [{ user: 'ada/l', tenant: 'acme', without: ['memory', 'archive'] }],
   ]);
-  const caller = { id: 'x', scopes: ['runs:write'] } as const;
+  const caller = { id: 'x', principal: 'all', scopes: ['runs:write'] } as const;
   expect((await answer(await checkedHandler(client, { authenticate: () => caller }), 'DELETE', path)).status).toBe(403);
 });

@@ -48,7 +48,7 @@ async function startedWith({
     throw new LonghaulError('run_not_found', 'none');
   };
   const client = clientWithRun({ send }, { start, startProgram: start, session, temporal });
-  const whole: Caller = { id: 'c', scopes: ['runs:write'], ...caller };
+  const whole: Caller = { id: 'c', principal: 'all', scopes: ['runs:write'], ...caller };
   const handler = createHandler(client, { authenticate: () => whole, onError: () => undefined });
   const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
   const { status, body: problem } = await answer(handler, 'POST', path, { body, headers });
@@ -151,7 +151,10 @@ test.each([
     return { runId: 'made' };
   };
   const client = clientWithRun({}, { start, startProgram: start });
-  const handler = createHandler(client, { authenticate: () => ({ id: 'c', scopes: ['runs:write'] }), onError: () => undefined });
+  const handler = createHandler(client, {
+    authenticate: () => ({ id: 'c', principal: 'all', scopes: ['runs:write'] }),
+    onError: () => undefined,
+  });
   await answer(handler, 'POST', path, { body, headers: { traceparent: header } });
   expect(given).toEqual([expected]);
 });

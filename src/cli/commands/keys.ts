@@ -14,18 +14,29 @@ import type { CREATE_KEY, LIST_KEYS, REVOKE_KEY } from '../run-commands.ts';
 export async function createKey({ output, terminal }: CommandIo, flags: FlagsOf<typeof CREATE_KEY>): Promise<number> {
   const file = keysFile(flags, terminal.env);
   if (existsSync(file)) requireFile(file, 'The API keys are to be in');
-  const principal = actingPrincipal(flags, terminal.env);
+  const principal = reachOf(flags, terminal.env);
   const { key, text } = await createApiKey(fileApiKeys({ file }), {
     name: flags.name,
     scopes: [...new Set(flags.scope)],
     ...defined({ agents: flags.agent }),
-    ...(principal === undefined ? {} : { principal: identityOf(principal) }),
+    principal,
     ...(flags.expires === undefined ? {} : { expiresAt: Date.now() + milliseconds(flags.expires, '--expires') }),
   });
   output.result({ ...keyJson(key), key: text }, text);
   output.note(`The key "${key.id}" is in "${file}", without its secret: keep the line above now, because it is not shown again.`);
-  if (principal === undefined) output.note('The key reaches the runs of all tenants and users: --tenant and --user limit it.');
   return 0;
+}
+
+/** Returns whose runs the key reaches. Throws a UsageError if that is not said, or said twice. */
+function reachOf(flags: FlagsOf<typeof CREATE_KEY>, env: NodeJS.ProcessEnv): ApiKey['principal'] {
+  const principal = actingPrincipal(flags, env);
+  if (flags.principal === 'all' && principal !== undefined)
+    throw new UsageError('"--principal all" is a key for all tenants and users, and a tenant or user is given: leave out one of them');
+  if (flags.principal === undefined && principal === undefined)
+    throw new UsageError(
+      'The key has to say whose runs it reaches: write --tenant and --user, or "--principal all" for the runs of all tenants and users',
+    );
+  return principal === undefined ? 'all' : identityOf(principal);
 }
 
 /** Lists API keys in order of creation: a table, or one JSON object per line. Needs no server. */
@@ -36,8 +47,8 @@ export async function listKeys(io: CommandIo, flags: FlagsOf<typeof LIST_KEYS>):
     { title: 'NAME', of: ({ name }) => name },
     { title: 'STATE', of: (key) => keyState(key, now) },
     { title: 'SCOPES', of: ({ scopes }) => scopes.join(', ') },
-    { title: 'TENANT', of: ({ principal }) => (principal === undefined ? 'all' : (principal.tenant ?? 'none')) },
-    { title: 'USER', of: ({ principal }) => (principal === undefined ? 'all' : (principal.user ?? 'none')) },
+    { title: 'TENANT', of: ({ principal }) => (principal === 'all' ? 'all' : (principal.tenant ?? 'none')) },
+    { title: 'USER', of: ({ principal }) => (principal === 'all' ? 'all' : (principal.user ?? 'none')) },
     { title: 'AGENTS', of: ({ agents }) => agents?.join(', ') ?? 'all' },
     { title: 'CREATED', of: ({ createdAt }) => pointInTime(createdAt) },
     { title: 'EXPIRES', of: ({ expiresAt }) => (expiresAt === undefined ? 'never' : pointInTime(expiresAt)) },

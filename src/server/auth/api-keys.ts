@@ -7,9 +7,10 @@ import { defined, parsedJson } from '../../core/domain/json.ts';
 import type { Identity } from '../../core/domain/run.ts';
 import { changeFile } from '../../memory/file-lock.ts';
 import { ifThere } from '../../stores/payload-store.ts';
+import type { OptionTable } from '../../define/option-checks.ts';
 import { expecting } from '../schemas/expecting.ts';
 import { readValue } from '../schemas/read-value.ts';
-import { type Authenticate, bearerCredentials, type Caller, type Scope, SCOPES } from './caller.ts';
+import { type Authenticate, bearerCredentials, type Caller, type Scope, SCOPES, unknownField } from './caller.ts';
 
 const DIGEST_BYTES = 32;
 
@@ -41,6 +42,7 @@ export async function createApiKey(
   const id = randomText(ID_LENGTH);
   const secret = randomText(SECRET_LENGTH);
   const key: ApiKey = { ...rights, id, secretHash: secretDigest(secret).toString('hex'), createdAt: Date.now() };
+  requireStorable([key]);
   await store.put(key);
   return { key, text: `lh_${id}_${secret}` };
 }
@@ -57,8 +59,8 @@ export interface ApiKey {
   scopes: readonly Scope[];
   /** The agents and programs that the key may start. Absent: all. */
   agents?: readonly string[];
-  /** The identity on whose behalf the key acts. Absent: it can access all runs of the namespace. */
-  principal?: Identity;
+  /** The identity on whose behalf the key acts. `'all'`: it can access all runs of the namespace. */
+  principal: Identity | 'all';
   /** When it was created, in milliseconds since the epoch. */
   createdAt: number;
   /** When it expires, in milliseconds since the epoch. Absent: never. */
@@ -72,19 +74,39 @@ export function isValid({ expiresAt, revokedAt }: Pick<ApiKey, 'expiresAt' | 're
   return revokedAt === undefined && (expiresAt === undefined || now < expiresAt);
 }
 
-/** Returns the caller of a key. */
-function callerOfKey({ id, name, scopes, agents, principal, expiresAt }: ApiKey): Caller {
+/** The fields of a key. The compiler reports a missing and an unknown one. */
+const KEY_FIELDS: OptionTable<ApiKey> = {
+  id: true,
+  secretHash: true,
+  name: true,
+  scopes: true,
+  agents: true,
+  principal: true,
+  createdAt: true,
+  expiresAt: true,
+  revokedAt: true,
+};
+
+/** Returns the caller of a key. Throws `internal` for an unknown field: ignoring a misspelt one could widen the rights. */
+function callerOfKey(key: ApiKey): Caller {
+  const problem = unknownField(key, KEY_FIELDS);
+  if (problem !== undefined) throw new LonghaulError('internal', `The store of API keys returned an invalid key "${key.id}": ${problem}`);
+  const { id, name, scopes, agents, principal, expiresAt } = key;
   return {
     id,
     name,
+    principal,
     scopes,
-    ...defined({ agents, principal, expiresAt }),
+    ...defined({ agents, expiresAt }),
   };
 }
 
 /** Stores API keys without their secrets. Servers query it for each request with a key, so a revocation takes effect at once. */
 export interface ApiKeyStore {
-  /** Resolves with the key with this id, even if it has expired or is revoked; undefined if there is none. Rejects if the lookup fails. */
+  /**
+   * Resolves with the key with this id, even if it has expired or is revoked; undefined if there is none. It has the fields of an
+   * `ApiKey` alone: a key with another field is refused. Rejects if the lookup fails.
+   */
   get(id: string): Promise<ApiKey | undefined>;
   /** Resolves with all keys in order of creation. */
   list(): Promise<readonly ApiKey[]>;
@@ -194,7 +216,7 @@ const STORED_KEY = z.strictObject({
   name: NAME,
   scopes: z.array(z.enum(SCOPES)),
   agents: z.array(NAME).exactOptional(),
-  principal: z.strictObject({ tenant: NAME.exactOptional(), user: NAME.exactOptional() }).exactOptional(),
+  principal: z.union([z.literal('all'), z.strictObject({ tenant: NAME.exactOptional(), user: NAME.exactOptional() })]),
   createdAt: TIME,
   expiresAt: TIME.exactOptional(),
   revokedAt: TIME.exactOptional(),
@@ -202,11 +224,16 @@ const STORED_KEY = z.strictObject({
 
 const FILE = z.strictObject({ version: z.literal(VERSION), keys: z.array(STORED_KEY) });
 
+/** Throws a UsageError for a key that could not be read back. */
+function requireStorable(keys: readonly ApiKey[]): void {
+  const read = readValue(z.array(STORED_KEY), keys);
+  const [problem] = read.ok ? [] : read.problems;
+  if (problem !== undefined) throw new UsageError(`The key is not valid: "${problem.path.slice(1).join('.')}": ${problem.detail}`);
+}
+
 /** Returns the content of a file with these keys. Throws a UsageError for a key that could not be read back. */
 function keysText(keys: readonly ApiKey[]): string {
-  const read = readValue(FILE, { version: VERSION, keys });
-  const [problem] = read.ok ? [] : read.problems;
-  if (problem !== undefined) throw new UsageError(`The key is not valid: "${problem.path.slice(2).join('.')}": ${problem.detail}`);
+  requireStorable(keys);
   return `${JSON.stringify({ version: VERSION, keys }, undefined, 2)}\n`;
 }
 

@@ -1,7 +1,9 @@
 import { type ErrorCode, LonghaulError } from '../../core/domain/errors.ts';
 import { defined } from '../../core/domain/json.ts';
 import type { RunLimits } from '../../core/domain/limits.ts';
-import type { Principal } from '../../core/domain/run.ts';
+import { didYouMean } from '../../core/domain/text.ts';
+import type { OptionTable } from '../../define/option-checks.ts';
+import { isSameIdentity, type Principal } from '../../core/domain/run.ts';
 
 /** The rights of a caller. `admin` includes the others. */
 export const SCOPES = ['runs:read', 'runs:write', 'approvals:decide', 'admin'] as const;
@@ -15,8 +17,8 @@ export interface Caller {
   id: string;
   /** The name that people know the caller by, such as the name of an API key: decisions are recorded with it. Default: the id. */
   name?: string;
-  /** The identity on whose behalf the caller acts: it can access only runs of this tenant and user. Absent: all runs of the namespace. */
-  principal?: Principal;
+  /** The identity on whose behalf the caller acts: it can access only runs of this tenant and user. `'all'`: all runs of the namespace. */
+  principal: Principal | 'all';
   /** What the caller may do, such as `runs:read`. */
   scopes: readonly Scope[];
   /** The agents and programs that the caller may start, and whose runs it may change. Absent: all. */
@@ -27,12 +29,48 @@ export interface Caller {
   expiresAt?: number;
 }
 
+/** The fields of a caller. The compiler reports a missing and an unknown one. */
+export const CALLER_FIELDS: OptionTable<Caller> = {
+  id: true,
+  name: true,
+  principal: true,
+  scopes: true,
+  agents: true,
+  runId: true,
+  expiresAt: true,
+};
+
+/** Describes a field of an object from the operator's code that is not in the table: ignoring a misspelt one could widen the rights. */
+export function unknownField(given: object, known: Readonly<Record<string, true>>): string | undefined {
+  const names = Object.keys(known);
+  const unknown = Object.keys(given).find((name) => !names.includes(name));
+  if (unknown === undefined) return undefined;
+  return `unknown field "${unknown}" (known: ${names.join(', ')})${didYouMean(unknown, names)}`;
+}
+
+/** Describes rights that do not say whose runs they are about. */
+export function missingPrincipal(given: unknown): string {
+  const got = given === undefined ? 'is missing' : `is ${JSON.stringify(given)}`;
+  return `"principal" ${got}: write { tenant, user } of the caller, or 'all' if it may access the runs of all tenants and users`;
+}
+
+/** Returns the principal of a caller; undefined for one that can access all runs. */
+export function principalOf({ principal }: Pick<Caller, 'principal'>): Principal | undefined {
+  return principal === 'all' ? undefined : principal;
+}
+
+/** True if both callers reach the same runs. */
+export function haveSamePrincipal(one: Pick<Caller, 'principal'>, other: Pick<Caller, 'principal'>): boolean {
+  if (one.principal === 'all' || other.principal === 'all') return one.principal === other.principal;
+  return isSameIdentity(one.principal, other.principal);
+}
+
 /** The most characters of a caller's name that are recorded next to its id: a run takes 200 for both. */
 const LONGEST_NAME = 150;
 
 /** Returns the name to record for a caller's decisions: the user on whose behalf it acts, or else its own name, with its id. */
-export function recordedName({ id, name, principal }: Pick<Caller, 'id' | 'name' | 'principal'>): string {
-  return principal?.user ?? (name === undefined ? id : `${name.slice(0, LONGEST_NAME).toWellFormed()} (${id})`);
+export function recordedName({ id, name, ...caller }: Pick<Caller, 'id' | 'name' | 'principal'>): string {
+  return principalOf(caller)?.user ?? (name === undefined ? id : `${name.slice(0, LONGEST_NAME).toWellFormed()} (${id})`);
 }
 
 /** Verifies a request. Resolves with its caller, or with undefined if its credentials are missing or wrong. */
@@ -128,7 +166,8 @@ export function narrowTo(caller: Caller, { runId, scopes, expiresAt }: Narrowing
   for (const scope of scopes) requireScope(caller, scope);
   return {
     id: caller.id,
-    ...defined({ name: caller.name, principal: caller.principal }),
+    ...defined({ name: caller.name }),
+    principal: caller.principal,
     scopes: [...new Set(scopes)],
     agents: [],
     runId,

@@ -15,7 +15,17 @@ import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import { defined, isJsonObject, type JsonObject } from '../../core/domain/json.ts';
 import { identityOf, type Principal } from '../../core/domain/run.ts';
 import { principalProblem } from '../../core/input-checks.ts';
-import { type Authenticate, bearerCredentials, type Caller, isScope, type Scope, unusableToken } from './caller.ts';
+import type { OptionTable } from '../../define/option-checks.ts';
+import {
+  type Authenticate,
+  bearerCredentials,
+  type Caller,
+  isScope,
+  missingPrincipal,
+  type Scope,
+  unknownField,
+  unusableToken,
+} from './caller.ts';
 import { isLoopback } from './open-access.ts';
 
 /** The token types that identify a caller. An issuer signs others with the same keys, such as logout tokens. */
@@ -96,6 +106,7 @@ async function claimsByAnyKey(
 }
 
 function callerOfClaims({ sub, exp }: JWTPayload, rights: ReturnType<NonNullable<JwtOptions['rights']>>): Caller | undefined {
+  if (rights !== undefined) requireRights(rights);
   const id = rights?.id ?? sub;
   if (rights === undefined || id === undefined || exp === undefined) return undefined;
   // `1e999` is valid JSON and an infinite number: such a token would never end.
@@ -104,14 +115,24 @@ function callerOfClaims({ sub, exp }: JWTPayload, rights: ReturnType<NonNullable
   if (exp * 1000 <= Date.now()) return undefined;
   const { principal, scopes, agents } = rights;
   // A subject may be longer than any user name that the service accepts.
-  const problem = principal === undefined ? undefined : principalProblem(principal);
+  const problem = principal === 'all' ? undefined : principalProblem(principal);
   if (problem !== undefined) throw unusableToken(problem);
   return {
     id,
+    principal,
     scopes,
-    ...defined({ principal, agents }),
+    ...defined({ agents }),
     expiresAt: exp * 1000,
   };
+}
+
+/** The fields of rights. The compiler reports a missing and an unknown one. */
+const RIGHTS_FIELDS: OptionTable<JwtRights> = { id: true, principal: true, scopes: true, agents: true };
+
+/** Throws `internal` for rights of the operator's code with an unknown field or without a principal: a mistake must not widen them. */
+function requireRights(rights: JwtRights): void {
+  const problem = unknownField(rights, RIGHTS_FIELDS) ?? (rights.principal === undefined ? missingPrincipal(undefined) : undefined);
+  if (problem !== undefined) throw new LonghaulError('internal', `"rights" of "jwt" returned invalid rights: ${problem}`);
 }
 
 /**
@@ -239,8 +260,8 @@ const JWT_ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'E
 export interface JwtRights {
   /** Names the caller. Default: the claim `sub`. */
   id?: string;
-  /** The identity on whose behalf the caller acts. Absent: it can access all runs of the namespace. */
-  principal?: Principal;
+  /** The identity on whose behalf the caller acts. `'all'`: it can access all runs of the namespace. */
+  principal: Principal | 'all';
   /** What callers with the token may do, such as `runs:read`. */
   scopes: readonly Scope[];
   /** The agents and programs that the caller may start. Absent: all. */

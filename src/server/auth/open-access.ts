@@ -4,7 +4,7 @@ import { type Authenticate, type Caller, forbidden, SCOPES } from './caller.ts';
 import { bearsRunToken } from './run-tokens.ts';
 
 /** The caller of every request to a service without authentication. */
-const OPERATOR: Caller = { id: 'operator', scopes: SCOPES };
+const OPERATOR: Caller = { id: 'operator', principal: 'all', scopes: SCOPES };
 
 /** The headers in which proxies name the original client. */
 const OF_PROXIES = ['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'X-Real-IP', 'Via'];

@@ -45,8 +45,7 @@ const CLAIMS = z.looseObject({
   exp: z.number(),
   run: TEXT,
   name: TEXT.exactOptional(),
-  tenant: TEXT.exactOptional(),
-  user: TEXT.exactOptional(),
+  principal: z.union([z.literal('all'), z.strictObject({ tenant: TEXT.exactOptional(), user: TEXT.exactOptional() })]),
   scopes: z.array(z.enum(RUN_TOKEN_SCOPES)),
 });
 
@@ -73,7 +72,8 @@ export class RunTokens {
     const narrowed = narrowTo(caller, { runId, scopes, expiresAt: Date.now() + minutes * 60_000 });
     // The claim is in seconds: rounded up, it would outlive the caller's credentials.
     const exp = Math.floor(narrowed.expiresAt / 1000);
-    const claims = { run: runId, scopes: narrowed.scopes, ...defined({ name: caller.name }), ...identityOf(caller.principal ?? {}) };
+    const principal = caller.principal === 'all' ? caller.principal : identityOf(caller.principal);
+    const claims = { run: runId, scopes: narrowed.scopes, ...defined({ name: caller.name }), principal };
     const token = await new SignJWT(claims)
       .setProtectedHeader({ alg: ALGORITHM, typ: RUN_TOKEN_TYPE })
       .setIssuer(ISSUER)
@@ -111,12 +111,11 @@ async function claimsBy(key: Uint8Array, token: string): Promise<JWTPayload | un
 function callerOfClaims(claims: JWTPayload): Caller | undefined {
   const { success, data } = CLAIMS.safeParse(claims);
   if (!success) return undefined;
-  const { sub, name, exp, run, tenant, user, scopes } = data;
-  const principal = identityOf({ tenant, user });
+  const { sub, name, exp, run, principal, scopes } = data;
   return {
     id: sub,
     ...defined({ name }),
-    ...(tenant === undefined && user === undefined ? {} : { principal }),
+    principal,
     scopes,
     agents: [],
     runId: run,

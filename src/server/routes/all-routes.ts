@@ -9,7 +9,7 @@ import { isoTime } from '../../core/domain/time.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
 import { requireAgentOf } from '../agents-of-runs.ts';
-import { type Caller, requireAllAgents, requireScope, requireStart } from '../auth/caller.ts';
+import { type Caller, principalOf, requireAllAgents, requireScope, requireStart } from '../auth/caller.ts';
 import { MAX_RUN_TOKEN_MINUTES, RUN_TOKEN_SCOPES } from '../auth/run-tokens.ts';
 import { RequestError } from '../problems.ts';
 import { CHAT_ROUTES } from '../protocols/ai-sdk/chat-routes.ts';
@@ -94,7 +94,7 @@ const openSessionRoute = defineRoute(
     const { agent, id: given, memo, searchAttributes, ...rest } = body;
     const id =
       given ??
-      (idempotencyKey === undefined ? `${agent}-${randomUUID()}` : runIdOfKey(caller.principal, idempotencyKey, body.principal?.tenant));
+      (idempotencyKey === undefined ? `${agent}-${randomUUID()}` : runIdOfKey(principalOf(caller), idempotencyKey, body.principal?.tenant));
     const digest = idempotencyKey === undefined ? undefined : requestDigest(SESSION_ID, idempotencyKey, body);
     const options = { ...rest, id, ...memoWith(memo, digest), ...searchAttributePairs(searchAttributes) } as SessionOptions;
     const known = startableAgent(settings, caller, agent);

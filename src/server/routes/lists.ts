@@ -1,3 +1,4 @@
+import { principalOf } from '../auth/caller.ts';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { RUN_SORTS } from '../../client/client-options.ts';
@@ -59,7 +60,7 @@ function paged<Filter extends z.ZodObject>(
     async ({ query: given, caller, client, settings, raw }) => {
       const { limit = DEFAULT_PAGE_SIZE, cursor, ...conditions } = given as { limit?: number; cursor?: string };
       const filtered = conditions as z.output<Filter>;
-      const list = { name, principal: caller.principal, filter: filtered };
+      const list = { name, principal: principalOf(caller), filter: filtered };
       const after = cursor === undefined ? {} : { after: positionOf(list, cursor) };
       try {
         const { items, next, unread, ...facts } = await read(client, filtered, { pageSize: limit, ...after });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defined } from '../../core/domain/json.ts';
+import { identityOf } from '../../core/domain/run.ts';
 import { isoTime } from '../../core/domain/time.ts';
 import { installedVersion } from '../../temporal/installed-sdk.ts';
 import { SCOPES } from '../auth/caller.ts';
@@ -12,9 +13,8 @@ const me = component(
     id: z.string().describe('The name of the caller in logs: the id of an API key, or the subject of a token.'),
     scopes: z.array(z.enum(SCOPES)),
     principal: z
-      .object({ tenant: z.string().exactOptional(), user: z.string().exactOptional() })
-      .exactOptional()
-      .describe('The identity on whose behalf the caller acts: it can access only runs of this tenant and user. Absent: all.'),
+      .union([z.literal('all'), z.object({ tenant: z.string().exactOptional(), user: z.string().exactOptional() })])
+      .describe('The identity on whose behalf the caller acts: it can access only runs of this tenant and user. `all`: every run.'),
     agents: z.array(z.string()).exactOptional().describe('The agents and programs that it may start. Absent: all.'),
     runId: z.string().exactOptional().describe('The only run that it reaches: its credentials are a token for one run. Absent: all.'),
     expiresAt: timestamp.exactOptional().describe('When its credentials expire. Absent: never.'),
@@ -49,13 +49,12 @@ export const meRoute = defineRoute(
     const { id, scopes, principal, agents, runId, expiresAt } = caller;
     // A token for one run makes no others, and lists nothing.
     const isOfRun = runId !== undefined;
-    const { tenant, user } = principal ?? {};
     return {
       status: 200,
       body: {
         id,
         scopes: [...scopes],
-        ...(principal === undefined ? {} : { principal: defined({ tenant, user }) }),
+        principal: principal === 'all' ? principal : identityOf(principal),
         ...(agents === undefined ? {} : { agents: [...agents] }),
         ...defined({ runId }),
         ...(expiresAt === undefined ? {} : { expiresAt: isoTime(expiresAt) }),

@@ -28,6 +28,9 @@ function objects({ stdout }: CliOutcome): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
+/** A key that reaches the runs of all tenants and users. */
+const ALL = ['--principal', 'all'];
+
 describe('longhaul keys', () => {
   it('prints a new key once, which a server with the file accepts', async () => {
     const rights = [
@@ -63,16 +66,16 @@ describe('longhaul keys', () => {
   });
 
   it('lists keys with their states, and revokes them by their id or by the key itself', async () => {
-    const [first] = objects(await keys('create', '--name', 'first', '--scope', 'admin', '--json'));
-    const second = (await keys('create', '--name', 'second', '--scope', 'runs:read', '--expires', '1ms')).stdout.trimEnd();
+    const [first] = objects(await keys('create', '--name', 'first', '--scope', 'admin', ...ALL, '--json'));
+    const second = (await keys('create', '--name', 'second', '--scope', 'runs:read', ...ALL, '--expires', '1ms')).stdout.trimEnd();
     const third = (await keys('create', '--name', 'third', '--scope', 'runs:read', '--tenant', 'acme')).stdout.trimEnd();
-    expect(Object.keys(first ?? {}).toSorted()).toEqual(['createdAt', 'id', 'key', 'name', 'scopes']);
+    expect(Object.keys(first ?? {}).toSorted()).toEqual(['createdAt', 'id', 'key', 'name', 'principal', 'scopes']);
     expect((await keys('revoke', String(first?.['id']))).stdout).toBe(`The key "${String(first?.['id'])}" is revoked\n`);
     expect(objects(await keys('revoke', third, '--json'))).toEqual([{ id: third.split('_')[1], revoked: true }]);
     const listed = objects(await keys('list', '--json'));
     expect(listed.map(({ name, state, principal }) => ({ name, state, principal }))).toEqual([
-      { name: 'first', state: 'revoked', principal: undefined },
-      { name: 'second', state: 'expired', principal: undefined },
+      { name: 'first', state: 'revoked', principal: 'all' },
+      { name: 'second', state: 'expired', principal: 'all' },
       { name: 'third', state: 'revoked', principal: { tenant: 'acme' } },
     ]);
     const [header, ...rows] = (await keys('list')).stdout.trimEnd().split('\n');
@@ -82,16 +85,24 @@ describe('longhaul keys', () => {
     for (const text of [String(first?.['key']), second, third]) expect(await apiKeys(fileApiKeys({ file }))(bearing(text))).toBeUndefined();
   });
 
-  it('says that a key without a principal reaches all runs', async () => {
-    expect((await keys('create', '--name', 'ops', '--scope', 'admin')).stderr).toContain('reaches the runs of all tenants and users');
+  it('makes a key for all runs only on purpose', async () => {
+    const create = ['create', '--name', 'ops', '--scope', 'admin'];
+    const neither = await keys(...create);
+    expect([neither.exitCode, neither.stdout]).toEqual([2, '']);
+    expect(neither.stderr).toContain('write --tenant and --user, or "--principal all" for the runs of all tenants and users');
+    const both = await keys(...create, ...ALL, '--tenant', 'acme');
+    expect([both.exitCode, both.stdout]).toEqual([2, '']);
+    expect(both.stderr).toContain('leave out one of them');
+    const { stdout } = await keys(...create, ...ALL);
+    expect(await apiKeys(fileApiKeys({ file }))(bearing(stdout.trimEnd()))).toMatchObject({ principal: 'all' });
   });
 
   it.each<[string[], string]>([
     [['create', '--scope', 'admin'], 'required option "--name <name>" not specified'],
     [['create', '--name', 'x'], 'required option "--scope <scope>" not specified'],
     [['create', '--name', 'x', '--scope', 'everything'], 'Allowed choices are runs:read, runs:write, approvals:decide, admin'],
-    [['create', '--name', 'x', '--scope', 'admin', '--expires', 'soon'], 'Write a time with its unit'],
-    [['create', '--name', '', '--scope', 'admin'], 'The key is not valid: "name"'],
+    [['create', '--name', 'x', '--scope', 'admin', ...ALL, '--expires', 'soon'], 'Write a time with its unit'],
+    [['create', '--name', '', '--scope', 'admin', ...ALL], 'The key is not valid: "name"'],
     [['list'], 'There is no file'],
     [['revoke', 'k1'], 'There is no file'],
   ])('%s is refused', async (args, message) => {
@@ -101,7 +112,7 @@ describe('longhaul keys', () => {
   });
 
   it('names a key that there is not, and never its secret', async () => {
-    const text = (await keys('create', '--name', 'x', '--scope', 'admin')).stdout.trimEnd();
+    const text = (await keys('create', '--name', 'x', '--scope', 'admin', ...ALL)).stdout.trimEnd();
     const other = text.replace(/^lh_./, 'lh_-').replace('-', text[3] === 'A' ? 'B' : 'A');
     const { exitCode, stderr } = await keys('revoke', other);
     expect([exitCode, stderr.includes('There is no key "'), stderr.includes(other.split('_')[2] ?? '?')]).toEqual([2, true, false]);

@@ -58,7 +58,7 @@ test.each([
   ['run', 'triage', '--input-file', 'FOLDER'],
   ['start', 'clerk', 'Q', '--load', 'FOLDER'],
   ['keys', 'list', '--file', 'FOLDER'],
-  ['keys', 'create', '--name', 'n', '--scope', 'runs:read', '--file', 'FOLDER'],
+  ['keys', 'create', '--name', 'n', '--scope', 'runs:read', '--principal', 'all', '--file', 'FOLDER'],
   ['memory', 'list', '--agent', 'a', '--memory', 'FOLDER'],
   ['export', 'r1', '--output', 'FOLDER'],
 ])('a folder where a file is expected is refused in words: %s %s %s', async (...args) => {

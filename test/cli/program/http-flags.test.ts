@@ -31,7 +31,7 @@ test('flags set the origins of pages, and the limits of callers', () => {
 });
 
 test('flags set the limits of chats', () => {
-  const chat = { agent: 'clerk', caller: { id: 'me', scopes: [] } };
+  const chat = { agent: 'clerk', caller: { id: 'me', principal: 'all' as const, scopes: [] } };
   const given = ['--chat-turns', '200', '--chat-tokens', 'none', '--chat-cost', '2.5', '--chat-deadline', '30d'];
   expect(optionsOf(...given).chats?.(chat)).toEqual({
     limits: { turns: 200, totalTokens: null, costUsd: 2.5, deadline: '30d' },

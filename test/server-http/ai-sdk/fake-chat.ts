@@ -173,7 +173,7 @@ export class FakeChat {
 
 /** The service of one session, for a caller with these rights. */
 export function serviceOf(session: FakeChat, caller: Partial<Caller> = {}, options: HandlerOptions = {}): Handler {
-  const whole: Caller = { id: 'ada', scopes: ['runs:read', 'runs:write', 'approvals:decide'], ...caller };
+  const whole: Caller = { id: 'ada', principal: 'all', scopes: ['runs:read', 'runs:write', 'approvals:decide'], ...caller };
   return createHandler(session.client(), { authenticate: () => whole, onError: () => undefined, ...options });
 }
 

@@ -56,7 +56,7 @@ function serviceOf(agents: Readonly<Record<string, string>>, parents: Readonly<R
       forget: async () => done.push('forget'),
     },
   );
-  const caller = { id: 'k1', scopes: ['admin'], agents: ['clerk'] } as const;
+  const caller = { id: 'k1', principal: 'all', scopes: ['admin'], agents: ['clerk'] } as const;
   const handler = createHandler(client, { authenticate: () => caller, tokenSecrets: ['s'.repeat(40)], onError: () => undefined });
   return { done, request: async (method, path, body) => (await answer(handler, method, path, body === undefined ? {} : { body })).status };
 }

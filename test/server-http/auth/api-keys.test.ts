@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { errorCode, UsageError } from '../../../src/core/domain/errors.ts';
 import { type ApiKey, apiKeys, type ApiKeyStore, createApiKey, fileApiKeys, parseApiKey } from '../../../src/server/auth/api-keys.ts';
+import { requireCaller } from '../../../src/server/create-handler.ts';
 import { bearing } from './fake-credentials.ts';
 
-const READER = { name: 'reader', scopes: ['runs:read'] as const };
+const READER = { name: 'reader', principal: 'all', scopes: ['runs:read'] } as const;
 
 let folder = '';
 let file = '';
@@ -83,6 +84,20 @@ describe('an API key', () => {
     }
     const unchanged = storeOf((key) => key);
     expect(await apiKeys(unchanged)(bearing((await createApiKey(unchanged, READER)).text))).toBeDefined();
+  });
+
+  it('of another store is refused with an unknown field or without a principal, and cannot be created so', async () => {
+    const misspelt = storeOf((key) => ({ ...key, agent: ['clerk'] }));
+    const { text } = await createApiKey(misspelt, READER);
+    const why =
+      'unknown field "agent" (known: id, secretHash, name, scopes, agents, principal, createdAt, expiresAt, revokedAt). Did you mean';
+    await expect(apiKeys(misspelt)(bearing(text))).rejects.toThrow(why);
+    const rights = { name: 'x', scopes: ['runs:read'], principle: { tenant: 'acme' } } as unknown as typeof READER;
+    await expect(createApiKey(misspelt, rights)).rejects.toThrow(/The key is not valid: "principal?e?/);
+    const absent = storeOf(({ principal: _, ...key }) => key as ApiKey);
+    const made = (await createApiKey(absent, READER)).text;
+    const refused = requireCaller(bearing(made), apiKeys(absent));
+    await expect(refused).rejects.toThrow('"principal" is missing');
   });
 
   it('ends at its time', async () => {

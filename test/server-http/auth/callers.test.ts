@@ -4,7 +4,7 @@ import { anyOf, type Authenticate, bearerCredentials, type Caller } from '../../
 import { requireCaller } from '../../../src/server/create-handler.ts';
 import { bearing, challengeOf } from './fake-credentials.ts';
 
-const ADA: Caller = { id: 'ada', scopes: ['runs:read'] };
+const ADA: Caller = { id: 'ada', principal: 'all', scopes: ['runs:read'] };
 const NONE: Authenticate = () => undefined;
 const FAILING: Authenticate = () => Promise.reject(new Error('the issuer is down'));
 
@@ -55,6 +55,28 @@ describe('the caller of a request', () => {
       { ...ADA, principal: { user: 'ada\ud83d' } },
     ];
     for (const caller of callers) expect(errorCode(await refusalOf(() => caller as unknown as Caller))).toBe('internal');
+  });
+
+  const HAS = { id: 'ada', scopes: ['runs:read'] };
+  const ACME = { tenant: 'acme', user: 'ada' };
+
+  it.each<[object, string]>([
+    [
+      { ...HAS, principle: ACME },
+      'unknown field "principle" (known: id, name, principal, scopes, agents, runId, expiresAt). Did you mean "principal"?',
+    ],
+    [{ ...HAS, ...ACME }, 'unknown field "tenant"'],
+    [{ ...HAS, principal: ACME, agent: ['clerk'] }, '. Did you mean "agents"?'],
+    [{ ...HAS, principal: { ...ACME, tenent: 'x' } }, 'tenent'],
+    [HAS, '"principal" is missing: write { tenant, user } of the caller, or \'all\' if it may access the runs of all tenants and users'],
+    [{ ...HAS, principal: undefined }, '"principal" is missing'],
+    [{ ...HAS, principal: null }, '"principal"'],
+    [{ ...HAS, principal: 'acme' }, '"principal" is "acme"'],
+  ])('is a defect if it does not clearly say what it may access: %j', async (caller, message) => {
+    const refusal = await refusalOf(() => caller as Caller);
+    expect(errorCode(refusal)).toBe('internal');
+    expect(String(refusal)).toContain('"authenticate" returned an invalid caller: ');
+    expect(String(refusal)).toContain(message);
   });
 });
 

@@ -3,7 +3,7 @@ import { type JSONWebKeySet, SignJWT, UnsecuredJWT } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/core/domain/errors.ts';
 import type { Caller } from '../../../src/server/auth/caller.ts';
-import { jwt, type JwtOptions } from '../../../src/server/auth/jwt.ts';
+import { jwt, type JwtOptions, type JwtRights } from '../../../src/server/auth/jwt.ts';
 import { bearing, type FakeIssuer, fakeIssuer, fakeSite } from './fake-credentials.ts';
 
 const ISSUER = 'https://issuer.example/';
@@ -136,12 +136,27 @@ describe('a JSON Web Token', () => {
 
   it('has the rights that a function of the operator returns', async () => {
     const options: Partial<JwtOptions> = {
-      rights: ({ role, sub }) => (role === 'ops' ? { id: `ops:${sub}`, scopes: ['admin'], agents: ['clerk'] } : undefined),
+      rights: ({ role, sub }) =>
+        role === 'ops' ? { id: `ops:${sub}`, principal: 'all', scopes: ['admin'], agents: ['clerk'] } : undefined,
     };
     const token = await issuer.token({ role: 'ops' });
-    expect(await callerOf(token, options)).toMatchObject({ id: 'ops:ada', scopes: ['admin'], agents: ['clerk'] });
-    expect(await callerOf(token, options)).not.toHaveProperty('principal');
+    expect(await callerOf(token, options)).toMatchObject({ id: 'ops:ada', principal: 'all', scopes: ['admin'], agents: ['clerk'] });
     expect(await callerOf(await issuer.token(), options)).toBeUndefined();
+  });
+
+  it.each<[object, string]>([
+    [
+      { principle: { tenant: 'acme', user: 'ada' }, scopes: [] },
+      'unknown field "principle" (known: id, principal, scopes, agents). Did you mean',
+    ],
+    [{ tenant: 'acme', user: 'ada', scopes: [] }, 'unknown field "tenant"'],
+    [{ principal: { user: 'ada' }, scopes: [], agent: ['clerk'] }, '. Did you mean "agents"?'],
+    [{ scopes: [] }, '"principal" is missing: write { tenant, user } of the caller, or \'all\''],
+  ])('is refused if the function does not clearly say what it may access: %j', async (rights, message) => {
+    const refused = callerOf(await issuer.token(), { rights: () => rights as JwtRights });
+    await expect(refused).rejects.toMatchObject({ code: 'internal' });
+    await expect(refused).rejects.toThrow('"rights" of "jwt" returned invalid rights: ');
+    await expect(refused).rejects.toThrow(message);
   });
 });
 

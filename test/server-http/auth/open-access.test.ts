@@ -7,7 +7,7 @@ import { RunTokens } from '../../../src/server/auth/run-tokens.ts';
 import { clientWithRun } from '../requests.ts';
 
 const SECRET = 's'.repeat(32);
-const MAKER: Caller = { id: 'maker', scopes: ['admin'] };
+const MAKER: Caller = { id: 'maker', principal: 'all', scopes: ['admin'] };
 
 const pause = vi.fn<() => Promise<object>>(async () => ({ version: 1, paused: true }));
 const status = async (): Promise<object> => ({});

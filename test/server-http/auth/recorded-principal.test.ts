@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers());
 async function recorded(caller: Partial<Caller>): Promise<unknown> {
   const cancel = vi.fn<(reason: string, by: object) => Promise<string>>(async () => 'requested');
   const handler = createHandler(clientWithRun({ cancel }), {
-    authenticate: () => ({ id: 'key-7', scopes: ['runs:write'], ...caller }),
+    authenticate: () => ({ id: 'key-7', principal: 'all', scopes: ['runs:write'], ...caller }),
   });
   await answer(handler, 'POST', '/v1/runs/r/cancel', { body: { reason: 'enough' } });
   return cancel.mock.calls[0]?.[1];
@@ -28,7 +28,7 @@ async function startedFor(tenant: string | undefined): Promise<string> {
   const principal = tenant === undefined ? {} : { principal: { tenant } };
   const start = async (_agent: string, options: { runId: string }): Promise<object> => ({ runId: options.runId });
   const handler = createHandler(clientWithRun({}, { start, ...principal }), {
-    authenticate: () => ({ id: 'key-7', scopes: ['runs:write'] }),
+    authenticate: () => ({ id: 'key-7', principal: 'all', scopes: ['runs:write'] }),
   });
   const request = { body: { agent: 'clerk', input: 'Q' }, headers: { 'idempotency-key': 'order-1' } };
   return (await answer<{ runId: string }>(handler, 'POST', '/v1/runs', request)).body.runId;
@@ -48,7 +48,7 @@ test('a stream of a service that acts for a tenant continues when its credential
     yield { type: 'gap', cursor: 'c' };
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
-  const authenticate = vi.fn<() => Caller>(() => ({ id: 'key-7', scopes: ['runs:read'] }));
+  const authenticate = vi.fn<() => Caller>(() => ({ id: 'key-7', principal: 'all', scopes: ['runs:read'] }));
   const handler = createHandler(clientWithRun({ stream }, { principal: { tenant: 'acme' } }), { authenticate });
   const response = await send(handler, 'GET', '/v1/runs/r/stream');
   await vi.advanceTimersByTimeAsync(100_000);
@@ -57,7 +57,7 @@ test('a stream of a service that acts for a tenant continues when its credential
 });
 
 test('a caller takes no id that a step of a run with a derived id would have', async () => {
-  const handler = createHandler(clientWithRun({}), { authenticate: () => ({ id: 'k', scopes: ['runs:write'] }) });
+  const handler = createHandler(clientWithRun({}), { authenticate: () => ({ id: 'k', principal: 'all', scopes: ['runs:write'] }) });
   const derived = `run-${'0a'.repeat(20)}`;
   for (const runId of [derived, `${derived}/charge`, `chat-${'0a'.repeat(20)}/charge/2`]) {
     const refused = await answer(handler, 'POST', '/v1/runs', { body: { agent: 'clerk', input: 'Q', runId } });

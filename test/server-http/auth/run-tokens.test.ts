@@ -84,7 +84,7 @@ describe('a run token', () => {
   });
 
   it('is not another token that was signed with the secret, and not one of an issuer', async () => {
-    const claims = { run: 'r1', scopes: ['runs:read'] };
+    const claims = { run: 'r1', principal: 'all', scopes: ['runs:read'] };
     const signed = (header: { alg: string; typ?: string }, more: object): Promise<string> =>
       new SignJWT({ iss: 'longhaul', aud: 'longhaul:run', sub: 'ada', exp: Math.floor(Date.now() / 1000) + 60, ...claims, ...more })
         .setProtectedHeader(header)
@@ -94,7 +94,15 @@ describe('a run token', () => {
     expect(await own.authenticate(bearing(await signed({ alg: 'HS256', typ }, {})))).toMatchObject({ id: 'ada', runId: 'r1' });
     expect(await own.authenticate(bearing(await signed({ alg: 'HS256' }, {})))).toBeUndefined();
     expect(await own.authenticate(bearing(await signed({ alg: 'HS512', typ }, {})))).toBeUndefined();
-    for (const more of [{ aud: 'longhaul' }, { iss: 'x' }, { run: '' }, { scopes: ['admin'] }, { scopes: 'runs:read' }, { tenant: 7 }]) {
+    for (const more of [
+      { aud: 'longhaul' },
+      { iss: 'x' },
+      { run: '' },
+      { scopes: ['admin'] },
+      { scopes: 'runs:read' },
+      { principal: { tenant: 7 } },
+      { principal: undefined },
+    ]) {
       expect(await own.authenticate(bearing(await signed({ alg: 'HS256', typ }, more)))).toBeUndefined();
     }
     const issuer = await fakeIssuer('https://issuer.example');

@@ -31,7 +31,7 @@ describe('the requests of a caller', () => {
 
   it('are counted for each principal, or else for each caller, and apart from starts', () => {
     const { limits } = limitsAt({ requests: { count: 1, per: '1m' }, starts: { count: 1, per: '1m' } });
-    const { principal: _, ...operator } = ADA;
+    const operator: Caller = { ...ADA, principal: 'all' };
     for (const caller of [ADA, BOB, { ...ADA, principal: { user: 'ada' } }, operator, { ...operator, id: 'k2' }]) {
       expect(limits.request(caller)).toEqual(ALLOWED);
       expect(limits.start(caller)).toEqual(ALLOWED);
@@ -80,9 +80,9 @@ describe('the requests of a caller', () => {
 
   it('of callers that have not called for the longest time are forgotten', () => {
     const { limits } = limitsAt({ requests: { count: 1, per: '1m' }, callers: 2 });
-    for (const id of ['a', 'b', 'c']) expect(limits.request({ id, scopes: [] })).toEqual(ALLOWED);
-    expect(limits.request({ id: 'c', scopes: [] })).toMatchObject({ allowed: false });
-    expect(limits.request({ id: 'a', scopes: [] })).toEqual(ALLOWED);
+    for (const id of ['a', 'b', 'c']) expect(limits.request({ id, principal: 'all', scopes: [] })).toEqual(ALLOWED);
+    expect(limits.request({ id: 'c', principal: 'all', scopes: [] })).toMatchObject({ allowed: false });
+    expect(limits.request({ id: 'a', principal: 'all', scopes: [] })).toEqual(ALLOWED);
   });
 
   it('are unlimited if the limit is off', () => {

@@ -15,7 +15,7 @@ async function repeated(path: string, body: object, caller: Partial<Caller> = {}
     return reply;
   };
   const run = { send: asking(receipt), retry: asking(retried), status: async () => ({ agentName: 'clerk' }) };
-  const whole: Caller = { id: 'c', scopes: ['runs:write'], ...caller };
+  const whole: Caller = { id: 'c', principal: 'all', scopes: ['runs:write'], ...caller };
   const handler = createHandler(clientWithRun(run), { authenticate: () => whole, limits: { starts: { count: 1, per: '1h' } } });
   const statuses: number[] = [];
   for (let count = 0; count < 3; count += 1) statuses.push((await answer(handler, 'POST', path, { body })).status);

@@ -9,7 +9,7 @@ const CALLER = 'x-caller';
 /** Verifies a request as the caller that it names: a caller without a principal, which is counted by its id. */
 const named: HandlerOptions['authenticate'] = (request): Caller | undefined => {
   const id = request.headers.get(CALLER);
-  return id === null ? undefined : { id, scopes: ['runs:read', 'runs:write'] };
+  return id === null ? undefined : { id, principal: 'all', scopes: ['runs:read', 'runs:write'] };
 };
 
 const as = (caller: string): { headers: Record<string, string> } => ({ headers: { [CALLER]: caller } });

@@ -10,7 +10,13 @@ const agents = ['clerk', 'auditor', 'clerk!'].map((name) => defineAgent({ name, 
 /** A service for one caller, and the runs that it starts: each ends at once. */
 function served(caller: Partial<Caller> = {}): { runs: FakeRuns; handler: Handler } {
   const runs = new FakeRuns((run) => run.ends({ output: 'Done' }));
-  return { runs, handler: createHandler(runs.client, { agents, authenticate: () => ({ id: 'ops', scopes: ['runs:write'], ...caller }) }) };
+  return {
+    runs,
+    handler: createHandler(runs.client, {
+      agents,
+      authenticate: () => ({ id: 'ops', principal: 'all', scopes: ['runs:write'], ...caller }),
+    }),
+  };
 }
 
 function post(handler: Handler, body: string, headers: Record<string, string> = {}): Promise<Response> {

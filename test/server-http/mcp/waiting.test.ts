@@ -14,7 +14,11 @@ function served(acted: (run: FakeRun) => void, options: HandlerOptions = {}) {
   const runs = new FakeRuns(acted);
   return {
     runs,
-    handler: createHandler(runs.client, { agents: [clerk], authenticate: () => ({ id: 'ops', scopes: ['runs:write'] }), ...options }),
+    handler: createHandler(runs.client, {
+      agents: [clerk],
+      authenticate: () => ({ id: 'ops', principal: 'all', scopes: ['runs:write'] }),
+      ...options,
+    }),
   };
 }
 
@@ -66,7 +70,7 @@ test.each(GENERATIONS)('calls of a client %s are answered if the service is abou
 
 test('a call ends with the credentials of its caller, and the run continues', async () => {
   const { runs, handler } = served(() => undefined, {
-    authenticate: () => ({ id: 'ops', scopes: ['runs:write'], expiresAt: Date.now() + 100 }),
+    authenticate: () => ({ id: 'ops', principal: 'all', scopes: ['runs:write'], expiresAt: Date.now() + 100 }),
   });
   await using client = await mcpClient(handler, 'auto');
   expect(await client.callTool(call)).toMatchObject({ isError: true, _meta: { 'longhaul/status': 'running' } });

@@ -220,13 +220,15 @@ describe.each(OPENAI_ROUTES.map(({ definition }) => [`${definition.method} ${def
 
     test('refuses a caller with every scope but its own', async () => {
       const scopes = SCOPES.filter((one) => one !== scope && one !== 'admin');
-      const handler = createHandler(clientWithRun({}), { authenticate: () => ({ id: 'c', scopes }) });
+      const handler = createHandler(clientWithRun({}), { authenticate: () => ({ id: 'c', principal: 'all', scopes }) });
       const response = await send(handler, method, at);
       expect([response.status, await response.json()]).toMatchObject([403, { error: { type: 'permission_error' } }]);
     });
 
     test('refuses a caller for one run that is another one', async () => {
-      const handler = createHandler(clientWithRun({}), { authenticate: () => ({ id: 'c', scopes: SCOPES, runId: 'mine' }) });
+      const handler = createHandler(clientWithRun({}), {
+        authenticate: () => ({ id: 'c', principal: 'all', scopes: SCOPES, runId: 'mine' }),
+      });
       expect((await send(handler, method, at)).status).toBe(path.includes('{runId}') ? 404 : 403);
     });
   },

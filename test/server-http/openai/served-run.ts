@@ -160,7 +160,7 @@ export function served(
     },
     temporal: { options: { namespace: 'default' }, workflowService: { describeWorkflowExecution: async () => ({}) } },
   };
-  const whole: Caller = { id: 'ops', scopes: ['runs:read', 'runs:write'], ...caller };
+  const whole: Caller = { id: 'ops', principal: 'all', scopes: ['runs:read', 'runs:write'], ...caller };
   const handler = createHandler(clientWithRun(methods, others), {
     agents: [clerk],
     authenticate: () => whole,

@@ -75,7 +75,7 @@ test('the details of a misspelt agent or program are refused with the nearest on
   expect((await answer(handler, 'GET', '/v1/programs/reveiw')).body.detail).toBe(
     'The service knows no program "reveiw" that this caller may start. Did you mean "review"?',
   );
-  const caller: Caller = { id: 'c', scopes: ['runs:read'], agents: ['translator'] };
+  const caller: Caller = { id: 'c', principal: 'all', scopes: ['runs:read'], agents: ['translator'] };
   const other = createHandler(service().client, { agents, programs: [review], authenticate: () => caller });
   expect((await answer(other, 'GET', '/v1/agents/clrek')).body.detail).not.toContain('Did you mean');
 });
@@ -88,7 +88,7 @@ test('a name in the OpenAI protocol is refused with the nearest one as well', as
 });
 
 test('a caller does not see names of agents that it may not start', async () => {
-  const caller: Caller = { id: 'c', scopes: ['runs:write'], agents: ['clrek', 'translator'] };
+  const caller: Caller = { id: 'c', principal: 'all', scopes: ['runs:write'], agents: ['clrek', 'translator'] };
   const handler = createHandler(service().client, { agents, authenticate: () => caller });
   const refused = await answer(handler, 'POST', '/v1/runs', { body: { agent: 'clrek', input: 'Q' } });
   expect(refused).toMatchObject({ status: 404, body: { detail: 'The service has no agent "clrek"' } });

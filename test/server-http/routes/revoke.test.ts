@@ -8,10 +8,10 @@ test('a remembered decision is ended by its id, by callers who may decide', asyn
   const revoke = vi.fn<RunHandle['revoke']>(async (id) => ({ version: 1, revoked: id === 'd/1' }));
   const client = clientWithRun({ revoke });
   const path = '/v1/runs/r/remembered/';
-  const handler = await checkedHandler(client, { authenticate: () => ({ id: 'ops', scopes: ['approvals:decide'] }) });
+  const handler = await checkedHandler(client, { authenticate: () => ({ id: 'ops', principal: 'all', scopes: ['approvals:decide'] }) });
   expect(await answer<object>(handler, 'DELETE', `${path}d%2F1`)).toMatchObject({ status: 200, body: { version: 1, revoked: true } });
   expect(await answer<object>(handler, 'DELETE', `${path}other`)).toMatchObject({ status: 200, body: { version: 1, revoked: false } });
-  const writer = await checkedHandler(client, { authenticate: () => ({ id: 'w', scopes: ['runs:read', 'runs:write'] }) });
+  const writer = await checkedHandler(client, { authenticate: () => ({ id: 'w', principal: 'all', scopes: ['runs:read', 'runs:write'] }) });
   expect((await answer(writer, 'DELETE', `${path}d%2F1`)).status).toBe(403);
   expect(revoke.mock.calls).toEqual([['d/1'], ['other']]);
 });

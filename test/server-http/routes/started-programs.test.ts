@@ -45,7 +45,7 @@ test('a program that the service does not list is refused, with the nearest name
     detail: 'The service has no program "traige". Did you mean "triage"?',
     starts: [],
   });
-  const caller: Caller = { id: 'c', scopes: ['runs:write'], agents: ['traige'] };
+  const caller: Caller = { id: 'c', principal: 'all', scopes: ['runs:write'], agents: ['traige'] };
   expect((await started({ program: 'traige', input }, { ...options, authenticate: () => caller })).detail).toBe(
     'The service has no program "traige"',
   );

@@ -38,7 +38,7 @@ async function toolsFor(caller: Caller): Promise<{ status: number; body: Tools }
 }
 
 test('tools are listed by name and version, each once with the agents that have it', async () => {
-  const { status, body } = await toolsFor({ id: 'c', scopes: ['runs:read'] });
+  const { status, body } = await toolsFor({ id: 'c', principal: 'all', scopes: ['runs:read'] });
   expect(status).toBe(200);
   expect(body.tools).toMatchObject([
     { name: 'pay', description: 'Pays.', agents: ['clerk'] },
@@ -54,12 +54,17 @@ test.each<[string, string[] | undefined, string[]]>([
   ['none without an agent', ['other'], []],
   ['all without a restriction', undefined, ['pay of clerk', 'search of archive', 'search of clerk, desk']],
 ])('a caller sees the tools %s', async (_, allowed, expected) => {
-  const { body } = await toolsFor({ id: 'c', scopes: ['runs:read'], ...(allowed === undefined ? {} : { agents: allowed }) });
+  const { body } = await toolsFor({
+    id: 'c',
+    principal: 'all',
+    scopes: ['runs:read'],
+    ...(allowed === undefined ? {} : { agents: allowed }),
+  });
   expect(body.tools.map((tool) => `${tool.name} of ${tool.agents.join(', ')}`)).toEqual(expected);
 });
 
 test('a caller that may not read gets neither tools nor agents', async () => {
-  const caller: Caller = { id: 'c', scopes: ['runs:write'] };
+  const caller: Caller = { id: 'c', principal: 'all', scopes: ['runs:write'] };
   const handler = await checkedHandler(clientWithRun({}), { agents, authenticate: () => caller });
   for (const path of ['/v1/tools', '/v1/agents']) expect(await answer(handler, 'GET', path)).toMatchObject({ status: 403 });
 });

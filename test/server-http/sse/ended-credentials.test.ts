@@ -102,7 +102,7 @@ function expectCut(got: Awaited<ReturnType<typeof follow>>, { ends }: StreamedRo
 describe.each(ROUTES)('$method $path', (route) => {
   it('ends when the credentials of its caller expire, and not before', async () => {
     const { client, readers } = route.of();
-    const caller: Caller = { id: 'k', scopes: SCOPES, expiresAt: Date.now() + 60_000 };
+    const caller: Caller = { id: 'k', principal: 'all', scopes: SCOPES, expiresAt: Date.now() + 60_000 };
     const reported: unknown[] = [];
     const options: HandlerOptions = { agents: [clerk], authenticate: () => caller, onError: (error) => void reported.push(error) };
     const got = await follow(createHandler(client, options), route);
@@ -117,8 +117,8 @@ describe.each(ROUTES)('$method $path', (route) => {
   it('ends within half a minute after the key of its caller is revoked, and is refused from then on', async () => {
     const { client, readers } = route.of();
     const store = memoryApiKeys();
-    const { key, text } = await createApiKey(store, { name: 'reader', scopes: SCOPES });
-    const other = await createApiKey(store, { name: 'other', scopes: SCOPES });
+    const { key, text } = await createApiKey(store, { name: 'reader', principal: 'all', scopes: SCOPES });
+    const other = await createApiKey(store, { name: 'other', principal: 'all', scopes: SCOPES });
     const handler = createHandler(client, { agents: [clerk], authenticate: apiKeys(store) });
     const headers = { authorization: `Bearer ${text}` };
     const got = await follow(handler, route, headers);

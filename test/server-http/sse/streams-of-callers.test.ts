@@ -37,7 +37,7 @@ test('the lines of an export break off when the credentials of the caller expire
     yield EVENT;
     await new Promise(() => undefined);
   }
-  const caller: Caller = { id: 'k', scopes: ['runs:read'], expiresAt: Date.now() + 100 };
+  const caller: Caller = { id: 'k', principal: 'all', scopes: ['runs:read'], expiresAt: Date.now() + 100 };
   const { handler, reported } = handlerOf({ export: slow }, { authenticate: () => caller });
   const response = await send(handler, 'GET', '/v1/runs/r/export');
   await expect(response.text()).rejects.toThrow('the stream was cut');

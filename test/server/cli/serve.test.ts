@@ -145,7 +145,7 @@ test('serve says whose requests it answers', async () => {
   await using testbed = await Testbed.open();
   const folder = await mkdtemp(join(tmpdir(), 'longhaul-keys-'));
   const keys = join(folder, 'keys.json');
-  await callCli(['keys', 'create', '--file', keys, '--name', 'shop', '--scope', 'runs:read']);
+  await callCli(['keys', 'create', '--file', keys, '--name', 'shop', '--scope', 'runs:read', '--principal', 'all']);
   const args = ['--keys', keys, '--jwt-issuer', 'https://id.example', '--jwt-audience', 'longhaul'];
   const service = await serving(args, testbed.taskQueue);
   try {

@@ -65,7 +65,8 @@ describe.skipIf(reason !== '')(`mounted in Next.js${reason}`, () => {
     project = made;
     await build(made);
     const keys = fileApiKeys({ file: join(made.path, 'longhaul-keys.json') });
-    key = (await createApiKey(keys, { name: 'test', scopes: ['runs:read', 'runs:write', 'approvals:decide', 'admin'] })).text;
+    key = (await createApiKey(keys, { name: 'test', principal: 'all', scopes: ['runs:read', 'runs:write', 'approvals:decide', 'admin'] }))
+      .text;
     ({ app, url } = await start(made));
   }, 2 * INSTALL_TIMEOUT_MS);
 

@@ -98,7 +98,7 @@ describe.skipIf(SKIPPED !== '')(`hostile texts in every place of Studio${SKIPPED
   let operator: StudioTestbed;
   beforeAll(async () => {
     studio = await StudioTestbed.open();
-    operator = await StudioTestbed.open({ authenticate: () => ({ id: 'operator', scopes: ['admin'] }) });
+    operator = await StudioTestbed.open({ authenticate: () => ({ id: 'operator', principal: 'all', scopes: ['admin'] }) });
   }, 120_000);
   afterAll(async () => {
     await studio?.[Symbol.asyncDispose]();

@@ -9,7 +9,7 @@ import type { Event } from '../../../core/domain/record.ts';
 import { isTerminal, type Principal } from '../../../core/domain/run.ts';
 import type { StatusView } from '../../../core/protocol.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
-import { type Caller, hasScope, recordedName, requireScope, requireStart } from '../../auth/caller.ts';
+import { type Caller, hasScope, principalOf, recordedName, requireScope, requireStart } from '../../auth/caller.ts';
 import { problemOf, reportedRequest, type ReportError } from '../../problems.ts';
 import { derivedId, endUnknown, knownAgent, missingDeps, boundedId, soon, startableAgent } from '../../requests.ts';
 import { defineRoute, ok, REQUEST_PROBLEMS, type Route, wholeNumber } from '../../route.ts';
@@ -276,7 +276,7 @@ function requireChatDeps(known: AnyAgent | string, { caller, settings }: Pick<Ch
 function chatSession({ agent: name, id, caller, client, settings }: ChatOf): SessionHandle {
   const known = knownAgent(settings, name);
   const options = settings.chats?.({ agent: name, caller }) ?? {};
-  return client.session<string>(known as string, { ...options, id: sessionIdOf(caller.principal, id) });
+  return client.session<string>(known as string, { ...options, id: sessionIdOf(principalOf(caller), id) });
 }
 
 /** Returns the option that keeps a turn's stream open while calls wait for others, if the caller may not decide. */

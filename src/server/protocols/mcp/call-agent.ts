@@ -11,7 +11,7 @@ import { cutNote, isCutOff } from '../../../core/domain/tool-calls.ts';
 import { mapSubschemas, requiredOf } from '../../../core/json-schema/json-schema.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { jsonSchemaOf } from '../../../schema/zod-schemas.ts';
-import type { Caller } from '../../auth/caller.ts';
+import { type Caller, principalOf } from '../../auth/caller.ts';
 import { requireAdmission } from '../../limits.ts';
 import { problemOf, type ReportError, RequestError } from '../../problems.ts';
 import { callerTrace, memoWith, requestDigest, runIdOfKey, startOnce, type StartOutcome, whileWaiting } from '../../requests.ts';
@@ -91,7 +91,7 @@ async function startedRun(
   { client, caller, raw }: McpRequest,
 ): Promise<StartOutcome> {
   const name = nameOfCall({ meta, session: raw.headers.get(SESSION_HEADER), requestId: id });
-  const runId = name === undefined ? undefined : runIdOfCall(caller.principal, name);
+  const runId = name === undefined ? undefined : runIdOfCall(principalOf(caller), name);
   const digest = name === undefined ? undefined : requestDigest('mcp', name, { agent: agent.name, ...args });
   const options = { ...callerTrace(raw), ...args, ...memoWith(undefined, digest), ...defined({ runId }) };
   const start = async (ifExists: IfExists): Promise<string> => (await client.start(agent, { ...options, ifExists })).runId;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCode, errorMessage } from '../../../core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../core/domain/json.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
-import { recordedName } from '../../auth/caller.ts';
+import { principalOf, recordedName } from '../../auth/caller.ts';
 import { httpStatusOf, type ReportError } from '../../problems.ts';
 import { readJsonBody } from '../../requests.ts';
 import { defineRoute, type Route } from '../../route.ts';
@@ -125,5 +125,5 @@ function runOf({ requestId, _meta }: JsonObject, { caller, raw }: McpRequest): s
   const given = meta?.[META.runId];
   if (typeof given === 'string' && given !== '') return given;
   const name = nameOfCall({ meta, session: raw.headers.get(SESSION_HEADER), requestId });
-  return name === undefined ? undefined : runIdOfCall(caller.principal, name);
+  return name === undefined ? undefined : runIdOfCall(principalOf(caller), name);
 }

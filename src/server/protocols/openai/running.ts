@@ -7,7 +7,7 @@ import type { ModelSettings } from '../../../core/domain/agent.ts';
 import { defined, isJsonObject, type JsonObject } from '../../../core/domain/json.ts';
 import type { RunResult } from '../../../core/domain/result.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
-import { type Caller, requireStart, type Scope } from '../../auth/caller.ts';
+import { type Caller, principalOf, requireStart, type Scope } from '../../auth/caller.ts';
 import { reportedRequest, RequestError } from '../../problems.ts';
 import {
   callerTrace,
@@ -57,7 +57,7 @@ export async function startAgent(
   { route, body, agent, opening, settings, maxToolCalls, parameters, background = false }: AgentStart,
 ): Promise<StartOutcome & KeptFacts> {
   if (!('previousRunId' in opening)) requireNoDeps(agent);
-  const runId = idempotencyKey === undefined ? undefined : runIdOfKey(caller.principal, idempotencyKey);
+  const runId = idempotencyKey === undefined ? undefined : runIdOfKey(principalOf(caller), idempotencyKey);
   const digest = idempotencyKey === undefined ? undefined : requestDigest(route, idempotencyKey, withoutWays(body));
   const facts: KeptFacts = { createdAt: Math.floor(Date.now() / 1_000), parameters };
   const options = {

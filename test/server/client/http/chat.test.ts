@@ -22,7 +22,7 @@ async function chatWith(
   const streams = memoryStreams();
   await testbed.work({ agents: [agent], providers: { scripted: scriptedModel(entries) }, streams });
   const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams });
-  const whole: Caller = { id: 'ada', scopes: ['runs:read', 'runs:write', 'approvals:decide'], ...caller };
+  const whole: Caller = { id: 'ada', principal: 'all', scopes: ['runs:read', 'runs:write', 'approvals:decide'], ...caller };
   return { handler: createHandler(client, { agents: [agent], authenticate: () => whole }), id: `chat-${randomUUID()}` };
 }
 

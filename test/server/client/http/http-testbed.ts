@@ -25,7 +25,7 @@ export async function service(
 /** Another service on the same task queue, as of another process. */
 export function serviceOf(testbed: Testbed, caller?: Partial<Caller>, programs: readonly AnyProgram[] = []): Promise<Handler> {
   const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue });
-  const whole: Caller = { id: 'ops', scopes: ['admin'], ...caller };
+  const whole: Caller = { id: 'ops', principal: 'all', scopes: ['admin'], ...caller };
   const authenticated = caller === undefined ? {} : { authenticate: () => whole };
   return checkedHandler(client, { agents: [assistant, clerk], programs, ...authenticated });
 }
