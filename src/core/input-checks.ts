@@ -1,6 +1,6 @@
 import type { Decision } from './domain/approvals.ts';
 import { BYTE_BUDGETS, jsonBytes } from './domain/byte-budgets.ts';
-import { type ContentItem, type ContentPart, needsResponse } from './domain/content.ts';
+import { type ContentItem, type ContentPart, isBlank, needsResponse } from './domain/content.ts';
 import { startStateProblem } from './domain/deps.ts';
 import type { ErrorCode } from './domain/errors.ts';
 import { depthProblem, isJsonObject, isTooDeep, type JsonObject } from './domain/json.ts';
@@ -32,7 +32,8 @@ export function messageProblem(value: unknown): { code: ErrorCode; message: stri
   const tooDeep = depthProblem(value);
   if (tooDeep !== undefined) return { code: 'invalid_input', message: tooDeep };
   const problems = checkJson(SEND, value);
-  if (problems.length === 0) problems.push(...mediaProblems((value as SendInput).content, 'content'));
+  if (problems.length === 0)
+    problems.push(...mediaProblems((value as SendInput).content, 'content'), ...blankProblems((value as SendInput).content, 'content'));
   if (problems.length > 0) return { code: 'invalid_input', message: problemsText(problems) };
   const bytes = jsonBytes((value as SendInput).content);
   if (bytes <= BYTE_BUDGETS.message) return undefined;
@@ -86,7 +87,10 @@ export function closeProblem(value: unknown): string | undefined {
 export function nextTurnProblem(value: unknown): string | undefined {
   const problem = requestProblem(NEXT_TURN, value);
   if (problem !== undefined) return problem;
-  const bytes = jsonBytes((value as NextTurnInput).content ?? '');
+  const { content, of } = value as NextTurnInput;
+  const [blank] = content === undefined || of !== undefined ? [] : blankProblems(content, 'content');
+  if (blank !== undefined) return problemsText([blank]);
+  const bytes = jsonBytes(content ?? '');
   return bytes <= BYTE_BUDGETS.message ? undefined : `"content" is ${bytes} bytes of JSON, over ${BYTE_BUDGETS.message}`;
 }
 
@@ -117,6 +121,8 @@ export function checkRunInput(value: unknown): RunInputCheck {
   if (problems.length === 0 && isRunInput(value)) {
     const { input = '', messages = [], tags = [] } = value;
     problems.push(...mediaProblems(input, 'input'), ...conversationProblems(messages, 'messages'), ...tagProblems(tags));
+    // The whole of such an input is in the call.
+    if (value.input !== undefined && value.fromCall?.input !== true) problems.push(...blankProblems(input, 'input'));
     if (value.document !== undefined && value.parent === undefined)
       problems.push({
         path: 'document',
@@ -171,11 +177,21 @@ function bounded(problems: readonly JsonProblem[]): JsonProblem[] {
   return left <= 1 ? [...problems] : [...problems.slice(0, MAX_PROBLEMS), { path: '', message: `and ${left} more problems` }];
 }
 
+/** Returns the problem of content that says nothing: it would cost a model call, and be a turn of the user. */
+function blankProblems(content: string | readonly ContentPart[], path: string): JsonProblem[] {
+  if (!isBlank(content)) return [];
+  return [{ path, message: `expected a text or media, got ${content === '' ? 'an empty text' : 'only white space'}` }];
+}
+
 /** Checks that a run without input has something to respond to. */
 function checkOpening({ input, messages = [], session }: RunInput): RunInputCheck | undefined {
   // A session waits for its first message.
   if (session !== undefined) return undefined;
-  if (input !== undefined || (messages.length > 0 && needsResponse(messages))) return undefined;
+  if (input !== undefined) return undefined;
+  const last = messages.at(-1);
+  const [blank] = last?.type === 'message' && last.role === 'user' ? blankProblems(last.content, `messages[${messages.length - 1}]`) : [];
+  if (blank !== undefined) return { ok: false, code: 'invalid_input', problem: problemsText([blank]) };
+  if (messages.length > 0 && needsResponse(messages)) return undefined;
   const end = messages.length === 0 ? 'are empty' : 'end with an answer of the assistant';
   return { ok: false, code: 'invalid_input', problem: `"messages" ${end}: give "input", what the user says next`, lacksInput: true };
 }

@@ -4,7 +4,7 @@ import { BYTE_BUDGETS } from '../../src/core/domain/byte-budgets.ts';
 import { checkProgramInput, checkRunInput, messageProblem } from '../../src/core/input-checks.ts';
 import type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
 import { checkProgram } from '../../src/core/program/check/check-program.ts';
-import { needsResponse } from '../../src/core/domain/content.ts';
+import { isBlank, needsResponse } from '../../src/core/domain/content.ts';
 import { CONTINUING_INPUT, RUN_INPUT } from '../../src/core/domain/run-input.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import { propertiesOf } from '../../src/core/json-schema/json-schema.ts';
@@ -12,7 +12,14 @@ import { conversation } from './domain/conversations.ts';
 
 test.each([
   { agent: 'a', input: 'Hello' },
-  { agent: 'a', input: '' },
+  { agent: 'a', input: '.' },
+  {
+    agent: 'a',
+    input: [
+      { type: 'text', text: '' },
+      { type: 'image', url: 'https://a.example/b.png' },
+    ],
+  },
   { agent: 'a', input: 'Hello', deps: { user: { id: 7 } }, limits: { steps: 3 } },
   { agent: 'a', input: 'Hello', limits: { toolCalls: 0, toolCallsByName: { search: 2 }, totalTokens: 9, costUsd: 0.5, deadlineMs: 1_000 } },
   {
@@ -49,6 +56,14 @@ test.each([
   [{ agent: 'a', input: 'x', model: 'y' }, 'model: expected text that matches "^[^/]+/.", got "y"'],
   [{ agent: 'a', input: 'x', settings: { heat: 1 } }, 'settings: unknown field "heat"'],
   [{ agent: 'a', input: 'x', settings: { temperature: 3 } }, 'settings.temperature: expected a number <= 2, got 3'],
+  [{ agent: 'a', input: '' }, 'input: expected a text or media, got an empty text'],
+  [{ agent: 'a', input: ' \n\t\u00a0' }, 'input: expected a text or media, got only white space'],
+  [{ agent: 'a', input: [{ type: 'text', text: ' ' }] }, 'input: expected a text or media, got only white space'],
+  [{ agent: 'a', input: '', session: {} }, 'input: expected a text or media, got an empty text'],
+  [
+    { agent: 'a', messages: [{ type: 'message', role: 'user', content: ' ' }] },
+    'messages[0]: expected a text or media, got only white space',
+  ],
   [{ agent: 'a', input: 'x', tags: ['a', 'a'] }, 'tags[1]: expected a tag that is not listed yet, got "a"'],
   [{ agent: 'a', input: 'x', tags: [''] }, 'tags[0]: expected at least 1 character, got 0'],
   [{ agent: 'a', input: 'x', tags: 'acme' }, 'tags: expected array, got string'],
@@ -213,7 +228,7 @@ describe('a document as the input of a run', () => {
 
 test.each([
   [{ id: 'm1', content: 'Hello' }],
-  [{ id: 'm1', content: '' }],
+  [{ id: 'm1', content: '.' }],
   [
     {
       id: 'x'.repeat(64),
@@ -236,6 +251,8 @@ test.each([
   [{ id: 'x'.repeat(65), content: 'x' }, 'id: expected at most 64 characters, got 65'],
   [{ id: 7, content: 'x' }, 'id: expected string, got number'],
   [{ id: 'm1', content: [] }, 'content: expected at least 1 item, got 0'],
+  [{ id: 'm1', content: '' }, 'content: expected a text or media, got an empty text'],
+  [{ id: 'm1', content: [{ type: 'text', text: '\n' }] }, 'content: expected a text or media, got only white space'],
   [{ id: 'm1', content: 'x', mode: 'soon' }, 'mode: expected "queue", "steer" or "interrupt", got "soon"'],
   [{ id: 'm1', content: [{ type: 'image' }] }, 'content[0]: expected exactly one of "url" and "data", got neither'],
 ])('%j is refused, with the path', (value, message) => {
@@ -336,7 +353,9 @@ test('every conversation as models have it starts a run exactly if it needs a re
   fc.assert(
     fc.property(conversation, (messages) => {
       expect(checkRunInput({ agent: 'a', messages, input: 'Q' }).ok).toBe(true);
-      expect(checkRunInput({ agent: 'a', messages }).ok).toBe(messages.length > 0 && needsResponse(messages));
+      const last = messages.at(-1);
+      const isBlankAtEnd = last?.type === 'message' && last.role === 'user' && isBlank(last.content);
+      expect(checkRunInput({ agent: 'a', messages }).ok).toBe(messages.length > 0 && needsResponse(messages) && !isBlankAtEnd);
     }),
   );
 });

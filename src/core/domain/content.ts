@@ -53,6 +53,12 @@ const CONTENT_PART: s.Shape<ContentPart> = s.either(TEXT_PART, IMAGE, AUDIO, VID
 /** The content of a message: text, or a list of parts if it contains media. */
 export const MESSAGE_CONTENT: s.Shape<string | ContentPart[]> = s.either(s.TEXT, s.listOf(CONTENT_PART, { minItems: 1 }));
 
+/** True for content without media and without a character that is no white space: a model would answer nothing. */
+export function isBlank(content: string | readonly ContentPart[]): boolean {
+  if (typeof content === 'string') return content.trim() === '';
+  return content.every((part) => part.type === 'text' && part.text.trim() === '');
+}
+
 const ROLE = s.oneOf('system', 'user', 'assistant');
 
 /** The speaker of a message. @useDeclaredType */
