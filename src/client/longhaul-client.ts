@@ -2,7 +2,7 @@ import { Client, type ClientOptions, Connection } from '@temporalio/client';
 import type { CodecOptions } from '../codec/encryption.ts';
 import { withCodec } from '../codec/with-codec.ts';
 import type { SpilledContent } from '../core/domain/content.ts';
-import { defined, type JsonValue } from '../core/domain/json.ts';
+import { defined, isJsonObject, type JsonValue } from '../core/domain/json.ts';
 import { connectionReason, LonghaulError, UsageError } from '../core/domain/errors.ts';
 import type { DefaultOutput, ProgramResult } from '../core/domain/result.ts';
 import { identityOf, isSameIdentity, type Principal } from '../core/domain/run.ts';
@@ -81,10 +81,11 @@ export class LonghaulClient {
    * principal without tenant and user, and on a client that acts for another principal.
    */
   as(principal: Principal): LonghaulClient {
-    if (this.#principal !== undefined && !isSameIdentity(this.#principal, principal)) {
+    const checked = checkPrincipal(principal);
+    if (this.#principal !== undefined && !isSameIdentity(this.#principal, checked)) {
       throw new UsageError('the client acts for a principal already: call "as" on the client that reaches all runs');
     }
-    const client = new LonghaulClient(this.temporal, { ...this.#options, principal });
+    const client = new LonghaulClient(this.temporal, { ...this.#options, principal: checked });
     client.#isShared = true;
     client.#feeds = this.#feeds;
     return client;
@@ -95,7 +96,7 @@ export class LonghaulClient {
    * for messages that end with an answer and have no input after them; for `previousRunId` also `run_not_found` and `run_open`.
    */
   async start<Agent extends AnyAgent | string>(agent: Agent, options: StartOptions<GivenDepsOf<Agent>>): Promise<HandleOf<Agent>> {
-    this.#checkAgent(agent);
+    this.#checkAgent(agent, options);
     const runId = await failIfUnreachable(this.temporal, () =>
       startRun(this.temporal, agent, this.#forPrincipal(options), { ...this.#settings, onNotice: this.#options.onNotice ?? warn }),
     );
@@ -129,6 +130,7 @@ export class LonghaulClient {
     program: Program,
     options: ProgramOptions<StartedInputOf<Program>> = {},
   ): Promise<ProgramHandle<StartedOutputOf<Program>>> {
+    requireStartable('program', program);
     const start = options as ProgramOptions;
     const runId = await failIfUnreachable(this.temporal, () =>
       startProgram(this.temporal, program, this.#forPrincipal(start), this.#settings),
@@ -161,7 +163,7 @@ export class LonghaulClient {
    * for options with which no session can start.
    */
   session<Agent extends AnyAgent | string>(agent: Agent, options: SessionOptions<GivenDepsOf<Agent>>): SessionOf<Agent> {
-    this.#checkAgent(agent);
+    this.#checkAgent(agent, options);
     const given = principalOf(options);
     const whole = this.#forPrincipal({ ...options, ...defined({ principal: given }) });
     const access = this.#access.narrowedTo(whole.principal);
@@ -334,7 +336,9 @@ export class LonghaulClient {
     return { taskQueue, userKey, access: this.#access };
   }
 
-  #checkAgent(agent: { name: string } | string): void {
+  #checkAgent(agent: { name: string } | string, options: object): void {
+    requireStartable('agent', agent);
+    requireOptions(options, agent);
     const { agents } = this.#options;
     const name = typeof agent === 'string' ? agent : agent.name;
     if (agents === undefined || agents.some((one) => one.name === name)) return;
@@ -343,6 +347,24 @@ export class LonghaulClient {
       `No agent "${name}" is known to this client. It knows: ${agents.map((one) => `"${one.name}"`).join(', ') || 'none'}.`,
     );
   }
+}
+
+/** Throws a UsageError for anything but a name or a definition: an import of a name that a module lacks may be undefined. */
+function requireStartable(kind: 'agent' | 'program', given: unknown): void {
+  if (typeof given === 'string' && given !== '') return;
+  if (isJsonObject(given) && typeof given['name'] === 'string') return;
+  const got = given === undefined || given === null || given === '' ? (JSON.stringify(given) ?? 'undefined') : `a ${typeof given}`;
+  const define = kind === 'agent' ? 'defineAgent' : 'defineProgram';
+  throw new UsageError(`the ${kind} is ${got}: give the ${kind} that "${define}" returned, or its name`);
+}
+
+/** Throws a UsageError for a start without options. */
+function requireOptions(options: unknown, agent: { name: string } | string): void {
+  if (isJsonObject(options)) return;
+  const name = typeof agent === 'string' ? agent : agent.name;
+  throw new UsageError(
+    `the options for agent "${name}" are missing: give an object, such as { input: 'Hello' } for a run, or { id: 'chat-1' } for a session`,
+  );
 }
 
 /** True for a list that the server cannot provide by itself: with amounts, or in another order. */
@@ -356,6 +378,8 @@ function warn(line: string): void {
 
 /** Returns the principal of a client if it is valid. Throws a UsageError for one without tenant and user, or of another form. */
 function checkPrincipal(value: unknown): Principal {
+  if (value === undefined || value === null)
+    throw new UsageError('the client: "principal" is missing: give "tenant", "user" or both. A client without one reaches all runs');
   const problem = principalProblem(value);
   if (problem !== undefined) throw new UsageError(`the client: ${problem}`);
   const principal = JSON.parse(JSON.stringify(value)) as Principal;

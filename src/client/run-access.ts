@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
+import { LonghaulError } from '../core/domain/errors.ts';
 import { type Identity, identityOf, isSameIdentity, type Principal } from '../core/domain/run.ts';
 import type { ExecutionBeginning } from '../history/execution-reader.ts';
 import { runNotFound } from '../temporal/run-workflow.ts';
@@ -46,21 +47,26 @@ export class RunAccess {
   async require(runId: string): Promise<void> {
     if (this.#identity === undefined || this.#known.has(runId)) return;
     const { executionBeginning } = await import('../history/execution-reader.ts');
-    this.#requireOwn(runId, await executionBeginning(this.#client, runId));
+    const beginning = await executionBeginning(this.#client, runId);
+    if (beginning === undefined || !this.#isOwn(beginning)) throw runNotFound(this.#client, runId);
+    this.note(runId);
   }
 
-  /** Throws `run_not_found` for a workflow that exists and is not a run of the principal: nothing must be sent to it. */
+  /**
+   * Throws `run_exists` for a workflow that exists and is not a run of the principal: nothing must be sent to it, and no session of the
+   * principal can begin under its id.
+   */
   async requireUnlessAbsent(id: string): Promise<void> {
     if (this.#identity === undefined || this.#known.has(id)) return;
     const { executionBeginning } = await import('../history/execution-reader.ts');
     const beginning = await executionBeginning(this.#client, id);
-    if (beginning !== undefined) this.#requireOwn(id, beginning);
+    if (beginning === undefined) return;
+    if (!this.#isOwn(beginning)) throw new LonghaulError('run_exists', `Session "${id}" exists already: choose another id`);
+    this.note(id);
   }
 
-  #requireOwn(runId: string, beginning: ExecutionBeginning | undefined): void {
-    const isOwn = beginning !== undefined && isSameIdentity(beginning.principal ?? {}, this.#identity ?? {});
-    if (!isOwn) throw runNotFound(this.#client, runId);
-    this.note(runId);
+  #isOwn(beginning: ExecutionBeginning): boolean {
+    return isSameIdentity(beginning.principal ?? {}, this.#identity ?? {});
   }
 
   /** Records that a run acts for the principal: it has accepted a message that names it. */

@@ -95,7 +95,8 @@ interface SessionParts<Output, Unfinished> {
 /**
  * A conversation with an agent, for as long as its users like: one run, which sleeps without a timer between turns.
  * The session need not exist: its first message starts it. All methods except `open`, `send` and `ask` throw `run_not_found` for a
- * session that has not started. All methods throw it for another principal's session, and `server_unreachable` if no server answers.
+ * session that has not started and for another principal's session, for which these three throw `run_exists`: its id is taken. All throw
+ * `server_unreachable` if no server answers.
  */
 export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string> {
   /** The id of the session, which is also its run id. */
@@ -166,7 +167,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /**
    * Sends a message, and starts the session if it does not exist, in one request. The receipt names the turn that
    * answers it. A message during a turn belongs to that turn. It is accepted once per id. Throws `session_limit` once a limit of
-   * the session is reached, `run_exists` for a session that began with another agent, `run_ended` for a closed session, `queue_full`,
+   * the session is reached, `run_exists` for a session that began with another agent or is another principal's, `run_ended` for a closed session, `queue_full`,
    * `payload_too_large`, `invalid_input`, `wait_timeout`.
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
@@ -182,8 +183,8 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
             sendMessage({ ...run, start: () => startOfSession(this.#startOptions(attributes)) }, content, message),
           );
       const receipt = await sent.catch(async (error: unknown) => {
-        // Other refusals, such as `run_ended`, must not reveal that another principal has this id.
-        await this.#access.require(this.id);
+        // Other refusals, such as `run_ended`, must not reveal what another principal has under this id.
+        await this.#access.requireUnlessAbsent(this.id);
         throw error;
       });
       this.#isStarted = true;

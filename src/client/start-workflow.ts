@@ -20,7 +20,7 @@ import {
   type SessionInput,
   type TaskPriority,
 } from '../core/domain/run-input.ts';
-import { claimsProblem, type Principal } from '../core/domain/run.ts';
+import { givenPrincipalProblem, type Principal } from '../core/domain/run.ts';
 import { summaryText } from '../core/domain/text.ts';
 import type { Duration } from '../core/domain/time.ts';
 import {
@@ -282,7 +282,7 @@ export function runInput(agent: AnyAgent | string, options: RunInputOptions): Ru
   const limits = plainLimits('the run cannot start', withDeadline ?? {});
   // Without deps, an empty object is checked against the agent's schema, which may require some.
   if (deps === undefined && typeof agent !== 'string') parseDeps(agent, {});
-  const inClaims = claimsProblem(principal);
+  const inClaims = givenPrincipalProblem(principal);
   if (inClaims !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${inClaims}`);
   // Converted to JSON and back, as they are sent.
   const overrides = JSON.parse(JSON.stringify({ model, settings, tags, live: liveOf(live), tier: tierOf(tier) })) as RunOverrides;
@@ -561,7 +561,7 @@ export function programInput(program: StartedProgram, options: ProgramOptions): 
   const owner = `program "${nameOf(program)}" cannot start`;
   const limits = plainLimits(owner, limitsWithDeadline(owner, options) ?? {});
   const { deps, state, principal, tags, live, tier, traceparent, resume } = options;
-  const problem = (deps === undefined ? undefined : depsProblem(deps)) ?? claimsProblem(principal);
+  const problem = (deps === undefined ? undefined : depsProblem(deps)) ?? givenPrincipalProblem(principal);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   if (typeof program !== 'string') requireChecked(program);
   const input = isDefinition(program) ? parseProgramInput(program, options.input) : options.input;

@@ -1,6 +1,6 @@
 import { cutText } from './byte-budgets.ts';
 import { depsProblem } from './deps.ts';
-import { defined } from './json.ts';
+import { defined, isJsonObject } from './json.ts';
 import * as s from './shape.ts';
 
 /**
@@ -93,9 +93,22 @@ export function identityText({ tenant, user }: Identity): string | undefined {
 }
 
 /**
- * Describes why the claims of a principal cannot be recorded, as for deps: a text under a credential's name, or a value that is not JSON.
+ * Describes a tenant or user that is given as undefined, as a lookup that finds nothing returns it: without this member, the principal
+ * would be another one.
  */
-export function claimsProblem(principal: Principal | undefined): string | undefined {
+export function absentNameProblem(principal: unknown): string | undefined {
+  if (!isJsonObject(principal)) return undefined;
+  const name = (['tenant', 'user'] as const).find((one) => Object.hasOwn(principal, one) && principal[one] === undefined);
+  return name === undefined ? undefined : `"${name}" of "principal" is undefined: give the ${name}, or leave "${name}" out`;
+}
+
+/**
+ * Describes why a given principal cannot be recorded: a name that is undefined, or claims that deps could not have, such as a text under a
+ * credential's name or a value that is not JSON.
+ */
+export function givenPrincipalProblem(principal: Principal | undefined): string | undefined {
+  const absent = absentNameProblem(principal);
+  if (absent !== undefined) return absent;
   return principal?.claims === undefined ? undefined : depsProblem(principal.claims, 'principal.claims');
 }
 

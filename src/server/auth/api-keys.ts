@@ -7,7 +7,6 @@ import { defined, parsedJson } from '../../core/domain/json.ts';
 import type { Identity } from '../../core/domain/run.ts';
 import { changeFile } from '../../memory/file-lock.ts';
 import { ifThere } from '../../stores/payload-store.ts';
-import type { OptionTable } from '../../define/option-checks.ts';
 import { expecting } from '../schemas/expecting.ts';
 import { readValue } from '../schemas/read-value.ts';
 import { type Authenticate, bearerCredentials, type Caller, type Scope, SCOPES, unknownField } from './caller.ts';
@@ -75,7 +74,7 @@ export function isValid({ expiresAt, revokedAt }: Pick<ApiKey, 'expiresAt' | 're
 }
 
 /** The fields of a key. The compiler reports a missing and an unknown one. */
-const KEY_FIELDS: OptionTable<ApiKey> = {
+const KEY_FIELDS: Readonly<Record<keyof ApiKey, true>> = {
   id: true,
   secretHash: true,
   name: true,

@@ -2,7 +2,6 @@ import { type ErrorCode, LonghaulError } from '../../core/domain/errors.ts';
 import { defined } from '../../core/domain/json.ts';
 import type { RunLimits } from '../../core/domain/limits.ts';
 import { didYouMean } from '../../core/domain/text.ts';
-import type { OptionTable } from '../../define/option-checks.ts';
 import { isSameIdentity, type Principal } from '../../core/domain/run.ts';
 
 /** The rights of a caller. `admin` includes the others. */
@@ -30,7 +29,7 @@ export interface Caller {
 }
 
 /** The fields of a caller. The compiler reports a missing and an unknown one. */
-export const CALLER_FIELDS: OptionTable<Caller> = {
+export const CALLER_FIELDS: Readonly<Record<keyof Caller, true>> = {
   id: true,
   name: true,
   principal: true,

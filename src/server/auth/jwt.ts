@@ -15,7 +15,6 @@ import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import { defined, isJsonObject, type JsonObject } from '../../core/domain/json.ts';
 import { identityOf, type Principal } from '../../core/domain/run.ts';
 import { principalProblem } from '../../core/input-checks.ts';
-import type { OptionTable } from '../../define/option-checks.ts';
 import {
   type Authenticate,
   bearerCredentials,
@@ -127,7 +126,7 @@ function callerOfClaims({ sub, exp }: JWTPayload, rights: ReturnType<NonNullable
 }
 
 /** The fields of rights. The compiler reports a missing and an unknown one. */
-const RIGHTS_FIELDS: OptionTable<JwtRights> = { id: true, principal: true, scopes: true, agents: true };
+const RIGHTS_FIELDS: Readonly<Record<keyof JwtRights, true>> = { id: true, principal: true, scopes: true, agents: true };
 
 /** Throws `internal` for rights of the operator's code with an unknown field or without a principal: a mistake must not widen them. */
 function requireRights(rights: JwtRights): void {

@@ -15,7 +15,7 @@ const talker = defineAgent({ name: 'talker', model: 'scripted/m' });
 const note = defineProgram({ name: 'note', model: 'scripted/m', units: [unit('u', {}, [ask('Note', 'Write a note')])] });
 
 /** Methods of a session that begin one if the id is free: they do not refuse an id that does not exist. */
-const BEGINS: Readonly<Record<string, string>> = { open: 'run_exists', send: 'run_not_found', ask: 'run_not_found' };
+const BEGINS: Readonly<Record<string, string>> = { open: 'run_exists', send: 'run_exists', ask: 'run_exists' };
 
 /** Does the work for each item, several at once. */
 async function forEach<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {

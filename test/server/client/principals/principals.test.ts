@@ -49,7 +49,7 @@ test('the session of another user is refused by every method', async () => {
   await ada.session(talker, { id }).ask('Hi');
   for (const [name, call] of Object.entries(SESSION_CALLS)) {
     const session: SessionHandle = eve.session('talker', { id });
-    const refusal = name === 'open' ? 'run_exists' : 'run_not_found';
+    const refusal = ['open', 'send', 'ask'].includes(name) ? 'run_exists' : 'run_not_found';
     expect([name, await refusalOf(call(session), id)]).toEqual([name, expect.stringContaining(refusal)]);
   }
   expect(await ada.session(talker, { id }).status()).toMatchObject({ status: 'idle', session: { turns: 1 } });
@@ -90,13 +90,15 @@ test('the session of another user is refused in the same way once it is closed, 
   const [ada, eve] = [clientOf(testbed.scoped, 1), clientOf(testbed.scoped, 2)];
   const id = `talk-${randomUUID()}`;
   await ada.session(talker, { id }).ask('Hi', { id: 'm1' });
-  await expect(eve.session(talker, { id }).ask('Hi', { id: 'm1' })).rejects.toMatchObject({ code: 'run_not_found' });
+  await expect(eve.session(talker, { id }).ask('Hi', { id: 'm1' })).rejects.toMatchObject({ code: 'run_exists' });
   await ada.session(talker, { id }).close();
   await ada.handle(id).result();
   const session = eve.session(talker, { id });
-  for (const call of [() => session.send('Hi'), () => session.ask('Hi'), () => session.turn(1), () => session.run.result()]) {
-    expect(await refusalOf(call(), id)).toContain('run_not_found');
-  }
+  for (const call of [() => session.turn(1), () => session.run.result()]) expect(await refusalOf(call(), id)).toContain('run_not_found');
+  for (const call of [() => session.send('Hi'), () => session.ask('Hi'), () => session.open()])
+    expect(await refusalOf(call(), id)).toContain('run_exists');
+  // A refusal before anything is sent is about the message, not about the id.
+  await expect(eve.session(talker, { id: `talk-${randomUUID()}` }).send(' ')).rejects.toMatchObject({ code: 'invalid_input' });
   await expect(ada.session(talker, { id }).send('Hi')).rejects.toMatchObject({ code: 'run_ended' });
 });
 
@@ -105,7 +107,7 @@ test('a session that names its user is reached for that user alone, also by a cl
   const id = `talk-${randomUUID()}`;
   await testbed.scoped.session(talker, { id, user: 'ada' }).ask('Hi');
   for (const [name, call] of Object.entries(SESSION_CALLS)) {
-    const refusal = name === 'open' ? 'run_exists' : 'run_not_found';
+    const refusal = ['open', 'send', 'ask'].includes(name) ? 'run_exists' : 'run_not_found';
     const session: SessionHandle = testbed.scoped.session('talker', { id, user: 'eve' });
     expect([name, await refusalOf(call(session), id)]).toEqual([name, expect.stringContaining(refusal)]);
   }
