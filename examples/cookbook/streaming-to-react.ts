@@ -7,7 +7,7 @@ import { type ChatMetadata, createHandler, type Handler, jwt } from 'longhaul/se
 /** The service: any number of processes. `streams` of the client and of the workers is the same sink, such as `redisStreams({ url })`. */
 export function chatService(client: LonghaulClient, issuer: string): Handler {
   return createHandler(client, {
-    authenticate: jwt({ issuer, audience: 'chat' }), // its `sub` is the user, its `scope` says runs:read runs:write
+    authenticate: jwt({ issuer, audience: 'chat' }), // its `sub` is the user, its `scope` says chats:read chats:write
     chats: () => ({ limits: { turns: 200, totalTokens: 2_000_000 } }),
   });
 }

@@ -350,7 +350,7 @@ async function answerTo(route: Route, context: Context<ServerEnv>, settings: Ser
 
 /** True if a caller that may start some agents needs that of the run. Run tokens reach one run, in which they start nothing. */
 function needsAgent({ definition: { scope, counts } }: Route, { runId }: Caller): boolean {
-  return scope !== 'public' && scope !== 'runs:read' && (runId === undefined || counts === 'starts');
+  return scope !== 'public' && !scope.endsWith(':read') && (runId === undefined || counts === 'starts');
 }
 
 /** Returns the id of the run or session that a request is about. Undefined for a request about more than one run. */

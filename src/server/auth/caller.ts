@@ -4,8 +4,8 @@ import type { RunLimits } from '../../core/domain/limits.ts';
 import { didYouMean } from '../../core/domain/text.ts';
 import { isSameIdentity, type Principal } from '../../core/domain/run.ts';
 
-/** The rights of a caller. `admin` includes the others. */
-export const SCOPES = ['runs:read', 'runs:write', 'approvals:decide', 'admin'] as const;
+/** The rights of a caller. `admin` includes the others, and `runs:read` and `runs:write` include those of chats. */
+export const SCOPES = ['chats:read', 'chats:write', 'runs:read', 'runs:write', 'approvals:decide', 'admin'] as const;
 
 /** One right of a caller. */
 export type Scope = (typeof SCOPES)[number];
@@ -79,9 +79,13 @@ export function isScope(name: unknown): name is Scope {
   return SCOPES.some((scope) => scope === name);
 }
 
-/** True if the caller has the scope, or `admin`, which includes all. */
+/** The scopes that include another one, in addition to `admin`, which includes all. */
+const WIDER: Partial<Record<Scope, Scope>> = { 'chats:read': 'runs:read', 'chats:write': 'runs:write' };
+
+/** True if the caller has the scope, or one that includes it. */
 export function hasScope({ scopes }: Pick<Caller, 'scopes'>, scope: Scope): boolean {
-  return scopes.includes(scope) || scopes.includes('admin');
+  const wider = WIDER[scope];
+  return scopes.includes(scope) || (wider !== undefined && scopes.includes(wider)) || scopes.includes('admin');
 }
 
 /** Throws `forbidden` unless the caller has the scope. */

@@ -100,7 +100,10 @@ describe('longhaul keys', () => {
   it.each<[string[], string]>([
     [['create', '--scope', 'admin'], 'required option "--name <name>" not specified'],
     [['create', '--name', 'x'], 'required option "--scope <scope>" not specified'],
-    [['create', '--name', 'x', '--scope', 'everything'], 'Allowed choices are runs:read, runs:write, approvals:decide, admin'],
+    [
+      ['create', '--name', 'x', '--scope', 'everything'],
+      'Allowed choices are chats:read, chats:write, runs:read, runs:write, approvals:decide, admin',
+    ],
     [['create', '--name', 'x', '--scope', 'admin', ...ALL, '--expires', 'soon'], 'Write a time with its unit'],
     [['create', '--name', '', '--scope', 'admin', ...ALL], 'The key is not valid: "name"'],
     [['list'], 'There is no file'],

@@ -109,7 +109,10 @@ test.each([
   [['memory', 'forget', '--memory', 'package.json'], 'Whose entries? Write --user'],
   [['memory', 'forget', '--memory', 'package.json', '--user', 'ada', '--key', 'k'], 'A key belongs to a memory'],
   [['session', 'raise', 's', '--turns', '0'], 'Write a whole number of at least 1, or "none".'],
-  [['keys', 'create', '--name', 'ci', '--scope', 'all'], 'Allowed choices are runs:read, runs:write, approvals:decide, admin'],
+  [
+    ['keys', 'create', '--name', 'ci', '--scope', 'all'],
+    'Allowed choices are chats:read, chats:write, runs:read, runs:write, approvals:decide, admin',
+  ],
   [['session', 'load', 's', 'a.json'], 'required option "--agent <name>" not specified'],
   [['session', 'load', 's', '--agent', 'clerk'], 'missing required argument "file"'],
   [['session', 'load', 's', './nowhere.json', '--agent', 'clerk'], 'The saved context "./nowhere.json" does not exist'],

@@ -4,6 +4,9 @@ import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { httpStatusOf } from '../../../src/server/problems.ts';
 import type { Caller, ChatSessions, Handler, Problem } from '../../../src/server/index.ts';
+import { hasScope } from '../../../src/server/auth/caller.ts';
+import type { Route } from '../../../src/server/route.ts';
+import { ROUTES } from '../../../src/server/routes/all-routes.ts';
 import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/turn-calls.ts';
 import { approvalIn, FakeChat, fetchFrom, pageOf, serviceOf, textOf } from './fake-chat.ts';
 import { asks, call, ended, item, recorded, result, says, textPiece } from './recorded-turn.ts';
@@ -191,7 +194,7 @@ test("an answer to a descendant's call is shown as given, and sent once", async 
 });
 
 test.each<[string, Partial<Caller>, object, string[]]>([
-  ['a message needs runs:write', { scopes: ['runs:read', 'approvals:decide'] }, { id: 'c1', messages: [hello] }, []],
+  ['a message needs chats:write', { scopes: ['runs:read', 'approvals:decide'] }, { id: 'c1', messages: [hello] }, []],
   ['an answer to an approval needs approvals:decide', { scopes: ['runs:write'] }, { id: 'c1', messages: [approved] }, []],
   ['a chat of an agent needs the right to start it', { agents: ['other'] }, { id: 'c1', messages: [hello] }, []],
 ])('%s', async (_, caller, body, calls) => {
@@ -200,7 +203,7 @@ test.each<[string, Partial<Caller>, object, string[]]>([
   expect(session.calls).toEqual(calls);
 });
 
-test('the stream of a chat needs runs:read, and stopping it runs:write', async () => {
+test('the stream of a chat needs chats:read, and stopping it chats:write', async () => {
   const service = serviceOf(new FakeChat(), { scopes: ['approvals:decide'] });
   const statuses = [`${PATH}/c1/stream`, `${PATH}/c1/stop`].map(
     async (path) => (await fetchFrom(service)(path, { method: path.endsWith('stop') ? 'POST' : 'GET' })).status,
@@ -303,4 +306,28 @@ test('the service chooses the limits of chats, and no client does', async () => 
   await (await posted(service, { id: 'c1', messages: [hello], limits: { turns: 9 } })).text();
   expect(session.calls[0]?.[2]).toEqual({ id: 'c1', limits: { turns: null } });
   expect(chats).toHaveBeenCalledWith({ agent: 'clerk', caller: expect.objectContaining({ id: 'ada' }) as Caller });
+});
+
+test('chats:write and chats:read open the routes of chats alone', async () => {
+  const scopes: Caller['scopes'] = ['chats:read', 'chats:write'];
+  const isOpen = ({ definition: { scope } }: Route): boolean => scope !== 'public' && hasScope({ scopes }, scope);
+  expect(ROUTES.filter(isOpen).map(({ definition: { method, path } }) => `${method} ${path}`)).toEqual([
+    'POST /v1/agents/{agent}/chat',
+    'GET /v1/agents/{agent}/chat/{id}/stream',
+    'GET /v1/agents/{agent}/chat/{id}',
+    'POST /v1/agents/{agent}/chat/{id}/stop',
+  ]);
+  const service = serviceOf(new FakeChat(), { scopes });
+  for (const { definition } of ROUTES.filter((route) => !isOpen(route) && route.definition.scope !== 'public')) {
+    const path = definition.path.replaceAll(/\{\w+\}/g, 'x');
+    const response = await fetchFrom(service)(path, { method: definition.method });
+    expect([definition.id, response.status]).toEqual([definition.id, 403]);
+  }
+  const response = await fetchFrom(service)(PATH, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ id: 'c1', messages: [hello] }),
+  });
+  expect(response.status).toBe(200);
+  await response.body?.cancel();
 });

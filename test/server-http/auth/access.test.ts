@@ -29,7 +29,8 @@ function thrownBy(work: () => unknown): unknown {
 
 describe('scopes', () => {
   it("are the caller's, and all scopes for an admin", () => {
-    expect(SCOPES.filter((scope) => hasScope(CALLER, scope))).toEqual(['runs:read', 'runs:write']);
+    expect(SCOPES.filter((scope) => hasScope(CALLER, scope))).toEqual(['chats:read', 'chats:write', 'runs:read', 'runs:write']);
+    expect(SCOPES.filter((scope) => hasScope({ scopes: ['chats:read', 'chats:write'] }, scope))).toEqual(['chats:read', 'chats:write']);
     expect(SCOPES.filter((scope) => hasScope({ scopes: ['admin'] }, scope))).toEqual(SCOPES);
     expect(SCOPES.filter((scope) => hasScope({ scopes: [] }, scope))).toEqual([]);
     expect(['runs:read', 'runs', 'toString', undefined].filter(isScope)).toEqual(['runs:read']);

@@ -66,7 +66,7 @@ const post = defineRoute(
     description:
       'A chat is a session, which the first message starts. A message is accepted once for its id: sent again, it is answered with the ' +
       'recorded answer. Answers to approvals need the scope `approvals:decide`. A client that goes ends nothing.',
-    scope: 'runs:write',
+    scope: 'chats:write',
     counts: 'starts',
     params: z.object({ agent }),
     body: chatBody,
@@ -98,7 +98,7 @@ const post = defineRoute(
     }
     if (before === undefined) requireChatDeps(known, { caller, settings });
     // Without a stream slot for the answer, nothing is accepted: the client would send it again.
-    const open = openStream({ caller, raw, signal, settings }, 'runs:write');
+    const open = openStream({ caller, raw, signal, settings }, 'chats:write');
     try {
       const to = { session, client, caller, signal, recorded: before?.events ?? 0 };
       const turn = await soon(() => acceptedTurn(to, posted));
@@ -119,7 +119,7 @@ const stream = defineRoute(
     tag: 'sessions',
     summary: 'Follow the answer that a chat of the AI SDK is giving, from its beginning',
     description: 'For a page that was loaded again, or was offline.',
-    scope: 'runs:read',
+    scope: 'chats:read',
     params: chatParams,
     responses: { 200: ANSWER, 204: { description: 'The chat has no answer in progress, or there is no chat with this id.' } },
     problems: ['history_removed'],
@@ -131,7 +131,7 @@ const stream = defineRoute(
     if (status === undefined || turn === undefined) return { status: 204 };
     const place = await placeOfTurn(session.run, turn, status.events);
     const followed = { run: session.run, turn, place, ...decisionsOfOthers(client, caller), prefix: settings.prefix };
-    return chatResponse(followed, openStream({ caller, raw, signal, settings }), { settings, raw });
+    return chatResponse(followed, openStream({ caller, raw, signal, settings }, 'chats:read'), { settings, raw });
   },
 );
 
@@ -195,7 +195,7 @@ const messagesRoute = defineRoute(
     description:
       'For a page that opens a chat that it does not have: the newest turns, with the oldest of them first. A turn that has not ended has only ' +
       "the user's messages: its stream has the answer from its beginning. A chat that does not exist has no messages.",
-    scope: 'runs:read',
+    scope: 'chats:read',
     params: chatParams,
     query: z.strictObject({
       before: wholeNumber(1).exactOptional().describe('The `before` of the page before. Default: the newest turns.'),
@@ -233,7 +233,7 @@ const stop = defineRoute(
     tag: 'sessions',
     summary: 'Interrupt the answer that a chat of the AI SDK is giving',
     description: 'The answer ends as interrupted, with what has arrived. The chat takes the next message.',
-    scope: 'runs:write',
+    scope: 'chats:write',
     params: chatParams,
     body: emptyBody,
     responses: { 200: { description: 'The answer is interrupted, or there was none.', schema: interruptReceipt } },

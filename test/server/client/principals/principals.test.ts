@@ -123,7 +123,7 @@ test('messages to a program and to a workflow of the caller are refused like any
   await testbed.client.temporal.workflow.start('ownWorkflow', { workflowId: own, taskQueue: `none-${own}` });
   for (const id of [runId, own]) {
     const refused = eve.session(talker, { id }).send('Hi', { timeout: '5s' });
-    expect([id, await refusalOf(refused, id)]).toEqual([id, expect.stringContaining('run_not_found')]);
+    expect([id, await refusalOf(refused, id)]).toEqual([id, expect.stringContaining('run_exists')]);
     const started = eve.start(talker, { input: 'Q', previousRunId: id });
     expect([id, await refusalOf(started, id)]).toEqual([id, expect.stringContaining('run_not_found')]);
   }
