@@ -119,11 +119,12 @@ export async function answerModelCall(
     const response = limitResponseSize(await withFiles(runtime, stored, { answer: given, model }), model);
     const reviewed = input.final ? {} : await reviewCalls(scope, response);
     const { approvals, ...ofReview } = reviewed;
+    const injections = { ...response.injections, ...ofReview.injections };
     const noted = notesOf(prepared.notes, notes, reviewed);
     const limited = approvals === undefined ? response : limitResponseSize({ ...response, approvals }, model);
     // The review has a separate budget, so that a paid answer does not fail because of it.
     const changed = runtime.sentRequests.answered(`${cache.key} ${model}`, prepared.sentTo(model), response.usage);
-    return { ...limited, ...ofReview, ...noted, ...origin, ...changed };
+    return { ...limited, ...ofReview, ...(Object.keys(injections).length === 0 ? {} : { injections }), ...noted, ...origin, ...changed };
   });
   if (outcome.type === 'aborted') return outcome;
   const { result, failedAttempts } = outcome;

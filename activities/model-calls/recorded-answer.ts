@@ -4,6 +4,7 @@ import { type ContentItem, type ContentPart, isToolCall, type ToolCall } from '.
 import { errorMessage, LonghaulError, ModelCallError } from '../../src/core/domain/errors.ts';
 import { isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelCallContext, ModelFile, ModelResponse, RecordedResponse } from '../../src/core/domain/model.ts';
+import { writtenNotes } from '../../src/core/domain/notes.ts';
 import { boundNotices } from '../../src/core/domain/run.ts';
 import { counted } from '../../src/core/domain/text.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/tool-calls.ts';
@@ -28,6 +29,7 @@ export function limitResponseSize(response: RecordedResponse, model: string): Re
   const otherBytes = jsonBytes(withoutArguments(brief, () => true));
   if (otherBytes > BYTE_BUDGETS.modelText && (brief.providerItems?.length ?? 0) > 1) return limitResponseSize(withoutItems(brief), model);
   if (otherBytes > BYTE_BUDGETS.modelText && brief.sources !== undefined) return limitResponseSize(withoutSources(brief), model);
+  if (otherBytes > BYTE_BUDGETS.modelText && brief.injections !== undefined) return limitResponseSize(withoutInjections(brief), model);
   if (otherBytes > BYTE_BUDGETS.modelText) throw responseTooLarge(model, otherBytes, BYTE_BUDGETS.modelText);
   const dropped = callsToDrop(brief, bytes);
   if (dropped.size === 0) return brief;
@@ -37,7 +39,9 @@ export function limitResponseSize(response: RecordedResponse, model: string): Re
   );
   const fittingBytes = jsonBytes(fitting);
   if (fittingBytes > BYTE_BUDGETS.modelResponse) throw responseTooLarge(model, fittingBytes, BYTE_BUDGETS.modelResponse);
-  return fitting;
+  const texts = [...dropped.keys()].map((call): [string, string] => [call.toolCallId, JSON.stringify(call.arguments)]);
+  const noted = { ...fitting, injections: { ...fitting.injections, ...writtenNotes(texts) } };
+  return jsonBytes(noted) > BYTE_BUDGETS.modelResponse ? fitting : noted;
 }
 
 /** Removes the items that the provider would get back, which an answer does not need. */
@@ -53,6 +57,11 @@ function withoutItems({ providerItems = [], notices = [], ...response }: Recorde
 function withoutSources({ sources = [], notices = [], ...response }: RecordedResponse): RecordedResponse {
   const message = `The ${counted(sources.length, 'source')} of this answer were left out: with them it would be too large to be recorded.`;
   return { ...response, notices: boundNotices([...notices, { code: 'request_adapted', message }]) };
+}
+
+/** Removes the notes about arguments that could not be read: the answer itself is paid for. */
+function withoutInjections({ injections: _, ...response }: RecordedResponse): RecordedResponse {
+  return response;
 }
 
 /** Returns the text of an aborted answer, cut to the size that can be recorded. */

@@ -6,6 +6,7 @@ import { jsonBytes } from '../core/domain/byte-budgets.ts';
 import { type ContentItem, HOSTED_BOUNDS, type HostedCall, type ToolCall } from '../core/domain/content.ts';
 import { defined, isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../core/domain/json.ts';
 import { type ModelResponse, type OutputVerdict, recordedItems, type RecordedResponse } from '../core/domain/model.ts';
+import { writtenNotes } from '../core/domain/notes.ts';
 import { boundNotices, type Notice } from '../core/domain/run.ts';
 import { oneLine } from '../core/domain/text.ts';
 import { FINAL_ANSWER, type FinishReason, RUN_CODE, unknownTool } from '../core/domain/tool-calls.ts';
@@ -45,6 +46,8 @@ export interface InterpretOptions {
 interface CheckedCall {
   call: ToolCall;
   problem?: string;
+  /** The text that the model wrote as arguments, if the call does not have them. */
+  written?: string | undefined;
   /** The verdict for a `final_answer` whose output fits. */
   verdict?: OutputVerdict;
 }
@@ -64,6 +67,9 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
 
   const message: ContentItem[] = text !== '' || calls.length === 0 ? [{ type: 'message', role: 'assistant', content: text }] : [];
   const problems = calls.flatMap(({ call, problem }) => (problem === undefined ? [] : [[call.toolCallId, problem]]));
+  const injections = writtenNotes(
+    calls.flatMap(({ call, written }) => (written === undefined ? [] : [[call.toolCallId, written] as const])),
+  );
   const output = calls.length > 0 ? finalAnswerVerdict(calls, options) : textVerdict({ text, structured, complete }, options);
   const refusal = refusalOf(fields, text);
   const confidence = cleanConfidence(fields.confidence);
@@ -78,7 +84,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
     usage: cleanUsage(fields.usage),
     // Call ids come from models and may be `__proto__`: fromEntries turns every key into a plain own property.
     ...(problems.length === 0 ? {} : { problems: Object.fromEntries(problems) }),
-    ...defined({ output }),
+    ...defined({ injections, output }),
     ...(refusal === '' ? {} : { refusal }),
     ...defined({ confidence }),
     ...(items.length === 0 ? {} : { providerItems: items }),
@@ -109,8 +115,14 @@ function checkCalls(rawCalls: unknown[], complete: boolean, options: InterpretOp
     const toolCallId = unusedId(parsed.toolCallId, isTaken);
     taken.add(toolCallId);
     const { args, ...rest } = checkCall(parsed, options);
-    return { call: { type: 'tool_call', toolCallId, name: parsed.name, arguments: args }, ...rest };
+    const isRead = rest.problem === undefined && parsed.problem === undefined && isKnown(parsed.name, options);
+    const written = isRead || Object.keys(args).length > 0 ? undefined : parsed.written;
+    return { call: { type: 'tool_call', toolCallId, name: parsed.name, arguments: args }, ...rest, written };
   });
+}
+
+function isKnown(name: string, { snapshot: { tools } }: InterpretOptions): boolean {
+  return name === FINAL_ANSWER || name === RUN_CODE || tools.some((tool) => tool.name === name);
 }
 
 /** Returns the id, with a number appended if another call has it or may get it. */
@@ -313,6 +325,8 @@ interface ParsedToolCall {
   problem?: string;
   /** The JSON value that the model sent instead of an object. */
   notAnObject?: JsonValue;
+  /** The text of arguments that are not an object of JSON. */
+  written?: string;
   /** True if the model sent no arguments: they may have been cut off, unless the tool takes none. */
   isBare?: true;
 }
@@ -378,7 +392,7 @@ function parseArguments(raw: unknown, complete: boolean): ParsedArguments {
       arguments: {},
       problem: `${INVALID_JSON} (The value cannot be written as JSON, or is nested deeper than ${MAX_JSON_DEPTH} levels.)`,
     };
-  return isJsonObject(value) ? { arguments: value } : { arguments: {}, notAnObject: value };
+  return isJsonObject(value) ? { arguments: value } : { arguments: {}, notAnObject: value, written: JSON.stringify(value) };
 }
 
 /** Returns empty arguments: with a problem if the provider says that the answer was cut off. */
@@ -390,12 +404,12 @@ function noArguments(complete: boolean): ParsedArguments {
 function parseText(raw: string, complete: boolean): ParsedArguments {
   if (raw.trim() === '') return noArguments(complete);
   const parsed = parseJsonText(raw, complete);
-  if (!parsed.ok) return { arguments: {}, problem: `${INVALID_JSON} (${parsed.problem})` };
+  if (!parsed.ok) return { arguments: {}, problem: `${INVALID_JSON} (${parsed.problem})`, written: raw };
   if (isJsonObject(parsed.value)) return { arguments: parsed.value };
   if (parsed.value === null) return noArguments(complete);
   // Quoted prose is not intended as JSON.
-  if (parsed.repaired) return { arguments: {}, problem: INVALID_JSON };
-  return { arguments: {}, notAnObject: parsed.value };
+  if (parsed.repaired) return { arguments: {}, problem: INVALID_JSON, written: raw };
+  return { arguments: {}, notAnObject: parsed.value, written: raw };
 }
 
 /** Returns the fields of any object; none for another value. */

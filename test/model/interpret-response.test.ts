@@ -306,3 +306,35 @@ test('an answer, structured or as text, and arguments that are nested deeper tha
     expect(problems).toEqual({ c1: expect.stringContaining('nested deeper than 64 levels') });
   }
 });
+
+/** Returns the notes about a call with these arguments. */
+function notesOn(args: unknown, name = 'add'): unknown {
+  return interpret({ toolCalls: [{ id: 'c1', name, arguments: args }] as never }).injections;
+}
+
+test.each([
+  ['arguments that end in the middle', '{"a":1,"note":"a long no', 'add'],
+  ['arguments that are no JSON', '<nothing>', 'add'],
+  ['another value than an object', '[1,2]', 'add'],
+  ['unreadable arguments of a tool that does not exist', '{"a":', 'adds'],
+])('%s are kept in a note for the model', (_, text, name) => {
+  expect(notesOn(text, name)).toEqual({ c1: `the model wrote as its arguments: ${text}` });
+});
+
+test('a value in place of arguments that is not text is kept as JSON', () => {
+  expect(notesOn(['a'])).toEqual({ c1: 'the model wrote as its arguments: ["a"]' });
+});
+
+test('a call that has its arguments, or never had any, has no note', () => {
+  expect([notesOn('{"a":1,"b":2}'), notesOn('{"a":1}'), notesOn('{"a":1,"b":2,}'), notesOn(''), notesOn(null)]).toEqual(
+    Array.from({ length: 5 }, () => undefined),
+  );
+});
+
+test('a long text is cut, and if all texts of an answer are too long, the last ones are left out', () => {
+  const long = `{"note":"${'x'.repeat(50_000)}`;
+  const toolCalls = Array.from({ length: 30 }, (_, index) => ({ id: `c${index}`, name: 'add', arguments: long }));
+  const notes = Object.values(interpret({ toolCalls }).injections ?? {});
+  expect(notes.length).toBe(9);
+  for (const note of notes) expect(note.length).toBeLessThan(2_100);
+});

@@ -101,7 +101,7 @@ function entriesOf(event: Event): Entry[] {
       case 'call':
         return { author: writer, text: `→ ${callText(part.call)}`, look: 'cyan' };
       case 'result':
-        if (part.isError) return { author: part.name, text: `← error: ${part.text}`, look: 'red' };
+        if (part.isError) return { author: part.name, text: `← ${errorText(part.text)}`, look: 'red' };
         return { author: part.name, text: `← ${part.text === '' ? '(nothing)' : part.text}` };
       case 'note':
         return { author: part.name, text: `note to the model: ${part.text}`, look: 'dim' };
@@ -148,7 +148,7 @@ function partText(part: Exclude<EventPart, { type: 'fact' }>): string {
     case 'call':
       return `→ ${part.call.name} ${JSON.stringify(part.call.arguments)}`;
     case 'result':
-      return `← ${part.isError ? 'error: ' : ''}${part.text}`;
+      return `← ${part.isError ? errorText(part.text) : part.text}`;
     case 'note':
       return `(note to the model: ${part.text})`;
   }
@@ -171,7 +171,7 @@ export function chatEventLines(event: Event, output: Pick<Output, 'look'>): stri
       case 'call':
         return [`  → ${output.look('cyan', printableLine(part.call.name))} ${chatText(visibleJson(part.call.arguments))}`];
       case 'result':
-        return [`  ← ${part.isError ? output.look('red', `error: ${chatText(part.text)}`) : chatText(part.text)}`];
+        return [`  ← ${part.isError ? output.look('red', chatText(errorText(part.text))) : chatText(part.text)}`];
       case 'note':
         return [output.look('dim', `    note to the model: ${chatText(part.text)}`)];
       case 'fact':
@@ -472,4 +472,9 @@ export function refreshText(refresh: RefreshNote): Headline {
   if ('digest' in refresh) return { text: `the agent is resolved again: digest ${refresh.digest}`, look: 'dim' };
   const { code, message } = refresh.failed;
   return { text: `the agent could not be resolved again, and stays as it was (${code}): ${message}`, look: 'yellow' };
+}
+
+/** Returns the text of an error result, which may say itself that it is one. */
+function errorText(text: string): string {
+  return `error: ${text.replace(/^Error: /, '')}`;
 }

@@ -63,6 +63,27 @@ export function editNote(args: JsonObject): string {
   return `the approver changed its arguments before it ran: ${JSON.stringify(args)}`;
 }
 
+/** The maximum bytes of JSON of a text that a model wrote as arguments, and of all such texts of one answer. */
+const WRITTEN_BYTES = { text: 2_000, answer: 20_000 };
+
+/** Returns a note about arguments that the call does not have, because they could not be read or were too large. */
+function writtenNote(text: string): string {
+  return `the model wrote as its arguments: ${cutText(text.toWellFormed(), WRITTEN_BYTES.text)}`;
+}
+
+/** Returns notes about the texts that a model wrote as arguments, by call id: of the first calls, if all together are too long. */
+export function writtenNotes(texts: Iterable<readonly [callId: string, text: string]>): Record<string, string> | undefined {
+  const notes: [string, string][] = [];
+  let bytes = 0;
+  for (const [callId, text] of texts) {
+    const note = writtenNote(text);
+    bytes += jsonBytes(note);
+    if (bytes <= WRITTEN_BYTES.answer) notes.push([callId, note]);
+  }
+  // Call ids come from models and may be `__proto__`: fromEntries makes every key an own property.
+  return notes.length === 0 ? undefined : Object.fromEntries(notes);
+}
+
 /** The arguments of a call: as the model wrote them, as shown to the approver, and as the approver sent them back. */
 interface EditedArguments {
   written: JsonObject;

@@ -92,7 +92,16 @@ export const TOOLS = [
   }),
   scenario('arguments that do not fit, or are not JSON, are error results', agentWith([look]), {
     script: [together(callTool('look', { text: 7 }), callTool('look', '{"text": "fixed",}'), callTool('look', '<nothing>')), say('Done.')],
-    timeline: [/^agent calls/, /^agent calls/, /^agent calls/, /^look failed: .*text/s, 'look: seenfixed', /^look failed/, 'agent: Done.'],
+    timeline: [
+      /^agent calls/,
+      /^agent calls/,
+      /^agent calls/,
+      /^look failed: .*text/s,
+      'look: seenfixed',
+      /^look failed/,
+      'note on look: the model wrote as its arguments: <nothing>',
+      'agent: Done.',
+    ],
   }),
   scenario('an error that a tool throws is retried, and then becomes a result with the number of attempts', agentWith([down]), {
     script: [callTool('down'), say('Done.')],
