@@ -16,7 +16,7 @@ import {
   resource,
   withUpdate,
 } from '../../src/index.ts';
-import { clerk, mail, refund } from '../server/approvals/decision-agents.ts';
+import { clerk, deploy, mail, refund } from '../server/approvals/decision-agents.ts';
 import { HeldArchive } from '../server/archive/held-archive.ts';
 import { assistant, broken, search } from '../server/testbed/agents.ts';
 import { bursting } from './scenarios/agents/bursts.ts';
@@ -343,6 +343,14 @@ const ordering = defineAgent({ name: 'ordering', model: 'scripted/m', tools: [or
 /** Archives that wait until a request has reached the run. */
 export const archiveOfPaused = new HeldArchive();
 export const archiveOfCancelled = new HeldArchive(() => noted === 1);
+/** Its rule is about a default. */
+const deployer = defineAgent({
+  name: 'deployer',
+  model: 'scripted/m',
+  tools: [deploy],
+  permissions: { deny: [{ tool: 'deploy', args: { version: '3', env: 'prod' } }] },
+});
+
 /** Its tools come and go, as for a run whose tasks are taken by workers of two releases. */
 export const deployed = {
   ...defineAgent({ name: 'deployed', model: 'scripted/m', tools: [refund, search] }),
@@ -375,6 +383,7 @@ export const agents = [
   counter,
   asker,
   deployed as AnyAgent,
+  deployer,
   ...codeAgents,
   ...severalAgents,
   keeper,

@@ -40,3 +40,12 @@ export const clerk = defineAgent({
   instructions: 'Answer.',
   tools: [search, refund, mail, askColour],
 });
+
+/** A tool whose schema changes arguments: they are parsed before anybody decides about a call. */
+export const deploy = defineTool({
+  name: 'deploy',
+  description: 'Deploys',
+  parameters: z.object({ version: z.string().trim(), env: z.enum(['test', 'prod']).default('prod') }),
+  approval: 'always',
+  execute: ({ version, env }) => `${version} is in ${env}`,
+});

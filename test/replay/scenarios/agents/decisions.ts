@@ -28,6 +28,25 @@ export const decisions: Record<string, AgentScenario> = {
       await run.respond('q', { colour: 'red' }, { id: 'd4' });
     },
   },
+  'decided-with-parsed-arguments': {
+    agent: 'deployer',
+    script: [
+      together(
+        callTool('deploy', { version: '1 ' }, 'c1'),
+        callTool('deploy', { version: '2' }, 'c2'),
+        callTool('deploy', { version: '3' }, 'c3'),
+      ),
+      callTool('deploy', { version: '4', env: 'test' }, 'c4'),
+      say('done'),
+    ],
+    meanwhile: async (run) => {
+      await waiting(run, 2);
+      await run.approve('c1', { id: 'd1', by: 'ann' });
+      await run.approve('c2', { id: 'd2', by: 'ann', arguments: { version: ' 5' } });
+      await until(async () => (await run.approvals()).pending[0]?.callId === 'c4', 'the last call waits');
+      await run.approve('c4', { id: 'd4', by: 'ann', arguments: { version: '3' } });
+    },
+  },
   'permissions-narrowed-and-widened': {
     agent: 'guarded',
     script: [together(pay(1), pay(200), lookUp), pay(2), pay(200), say('done')],

@@ -1,6 +1,7 @@
 import { agent, ask, human, parallel, recall, remember, sleep, tool, unit } from '../../../../src/define/program/index.ts';
 import { defineProgram } from '../../../../src/index.ts';
 import { failWith, hang, say } from '../../../../src/testing/index.ts';
+import { deploy } from '../../../server/approvals/decision-agents.ts';
 import { search } from '../../../server/testbed/agents.ts';
 import { until } from '../../../server/testbed/until.ts';
 import { cancelled, type ProgramScenario, waiting } from '../../scenario.ts';
@@ -84,6 +85,12 @@ const respond =
   (run, callId) =>
     run.respond(callId, content, { id: callId, by: 'ann' });
 
+const deploying = defineProgram({
+  name: 'deploying',
+  units: [unit('all', {}, [parallel('Both', [[tool('First', deploy, { version: '1 ' })], [tool('Second', deploy, { version: '2' })]])])],
+  output: '{{all.Both}}',
+});
+
 /** Steps that wait for people. */
 export const programDecisions: Record<string, ProgramScenario> = {
   'program-decided-in-every-way': {
@@ -107,6 +114,11 @@ export const programDecisions: Record<string, ProgramScenario> = {
       ['after.Who#2', respond('Ann')],
       ['after.Who.review#2', respond('Ann Smith')],
     ),
+  },
+  'program-decided-with-parsed-arguments': {
+    program: deploying,
+    script: [],
+    meanwhile: deciding(['all.First', approve()], ['all.Second', approve({ arguments: { version: ' 3' } })]),
   },
   'program-with-rejected-steps': {
     program: rejected,
