@@ -3,7 +3,7 @@ import type { Anchor } from '../src/anchors/anchors.ts';
 import { canonicalJson, defined, isJsonObject } from '../src/core/domain/json.ts';
 import { UsageError } from '../src/core/domain/errors.ts';
 import { DEFAULT_MISSING_TIMEOUT_MS } from '../src/core/domain/missing-definitions.ts';
-import { didYouMean } from '../src/core/domain/text.ts';
+import { didYouMean, shownValue } from '../src/core/domain/text.ts';
 import type { ModelClient } from '../src/core/domain/model.ts';
 import type { ModelPrice } from '../src/core/domain/usage.ts';
 import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../src/core/domain/run.ts';
@@ -398,16 +398,16 @@ function checkPrices(prices: PriceTable): PriceTable {
     const { input, output, cachedInput = input, cacheWrite = 1, batch = 1, hosted = {} } = price;
     for (const [name, dollars] of Object.entries({ input, output, cachedInput })) {
       if (Number.isFinite(dollars) && dollars >= 0) continue;
-      throw new UsageError(`${owner}: "${name}" is ${String(dollars)}: write US dollars per million tokens`);
+      throw new UsageError(`${owner}: "${name}" is ${shownValue(dollars)}: write US dollars per million tokens`);
     }
     for (const [name, factor] of Object.entries({ cacheWrite, batch })) {
       if (Number.isFinite(factor) && factor >= 0) continue;
-      throw new UsageError(`${owner}: "${name}" is ${String(factor)}: write a factor on the price, such as 1.25`);
+      throw new UsageError(`${owner}: "${name}" is ${shownValue(factor)}: write a factor on the price, such as 1.25`);
     }
     if (!isJsonObject(hosted)) throw new UsageError(`${owner}: "hosted" is ${JSON.stringify(hosted)}: write { web_search: 10 }`);
     for (const [name, dollars] of Object.entries(hosted)) {
       if (typeof dollars === 'number' && Number.isFinite(dollars) && dollars >= 0) continue;
-      throw new UsageError(`${owner}: "hosted.${name}" is ${String(dollars)}: write US dollars for a thousand calls`);
+      throw new UsageError(`${owner}: "hosted.${name}" is ${shownValue(dollars)}: write US dollars for a thousand calls`);
     }
   }
   return prices;

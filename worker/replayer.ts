@@ -104,6 +104,7 @@ export class Replayer {
 /** Returns the events of a history in any of its formats, or the problem with it. */
 function eventsOf(history: unknown): HistoryEvent[] | string {
   const events: unknown = Array.isArray(history) ? history : isObject(history) ? history['events'] : undefined;
+  if (Array.isArray(events) && events.length === 0) return 'This is not a history: its list of events is empty';
   if (!Array.isArray(events) || !isObject(events[0])) return 'This is not a history: it has no list of events';
   if (typeof events[0]['eventId'] !== 'string') return events as HistoryEvent[];
   try {

@@ -1,9 +1,10 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { LonghaulError } from '../core/domain/errors.ts';
+import { LonghaulError, UsageError } from '../core/domain/errors.ts';
 import { defined } from '../core/domain/json.ts';
-import { RUN_STATUS, type RunStatus } from '../core/domain/run.ts';
+import { RUN_STATUS, RUN_STATUSES, type RunStatus } from '../core/domain/run.ts';
+import { didYouMean, shownValue } from '../core/domain/text.ts';
 import {
   listOf,
   NUMBER,
@@ -169,6 +170,13 @@ function hasTag(info: WorkflowExecutionInfo, { tag }: ListFilter): boolean {
   return tag === undefined || tagsOf(info).includes(tag);
 }
 
+/** Returns the status of a filter. Throws a UsageError for a text that is none. */
+function checkStatus(status: RunStatus): RunStatus {
+  if (RUN_STATUSES.includes(status)) return status;
+  const known = RUN_STATUSES.map((one) => `"${one}"`).join(', ');
+  throw new UsageError(`the list: "status" is ${shownValue(status)}: write one of ${known}${didYouMean(status, RUN_STATUSES)}`);
+}
+
 /** Returns a filter in Temporal's list filter language. */
 export function visibilityQuery(all: ExecutionFilter): string {
   const { agent, status, waitingFor, tag, query, runIdPrefix, workflowType, sessionOf, ...filter } = all;
@@ -176,7 +184,7 @@ export function visibilityQuery(all: ExecutionFilter): string {
   const isOfType = workflowType === undefined ? IS_RUN : `WorkflowType IN (${quoted(workflowType)})`;
   const conditions = [isOfType, "ExecutionStatus != 'ContinuedAsNew'"];
   if (agent !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`);
-  if (status !== undefined) conditions.push(statusCondition(status));
+  if (status !== undefined) conditions.push(statusCondition(checkStatus(status)));
   if (waitingFor !== undefined) conditions.push(waitingCondition(waitingFor));
   if (tag !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.tag} = ${quoted(tag)}`);
   if (sessionOf !== undefined)

@@ -174,7 +174,7 @@ async function startWorkflow(
   if (ifExists === 'fail' || !(await reaches(settings.access, runId))) {
     throw new LonghaulError(
       'run_exists',
-      `Run "${runId}" exists already: choose another run id, or start with ifExists: 'return' to get that run, or 'restartFailed' to start it again if it has failed`,
+      `Run "${runId}" exists already: choose another run id, or set "ifExists" (--if-exists): "return" gets that run, and "restartFailed" starts it again if it has failed`,
     );
   }
   await requireSameRun(client, runId, { type, name });

@@ -1,3 +1,4 @@
+import { shownValue } from '../core/domain/text.ts';
 import type { BurstPolicy } from '../core/domain/agent.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { AgentPart } from './agent-part.ts';
@@ -47,7 +48,7 @@ function bounds(what: string, burst: unknown): BurstPolicy {
 
 function secondsOf(what: string, seconds: unknown): number {
   if (typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0) return seconds;
-  throw new UsageError(`${what} is ${String(seconds)}: write a number above 0`);
+  throw new UsageError(`${what} is ${shownValue(seconds)}: write a number above 0`);
 }
 
 function bound(what: string, value: number, most: number): number {

@@ -1,3 +1,4 @@
+import { shownValue } from '../core/domain/text.ts';
 import { mayCall, spellingProblem } from '../core/code/callable-tools.ts';
 import type { ReplyFormat } from '../core/domain/agent.ts';
 import { BYTE_BUDGETS } from '../core/domain/byte-budgets.ts';
@@ -183,7 +184,7 @@ function checkPrune(owner: string, prune: PruneStrategy): PruneStrategy {
     const value: unknown = Object.entries(prune).find(([key]) => key === name)?.[1];
     if (value === undefined && prune.strategy === 'old_observations') continue;
     if (!Number.isSafeInteger(value) || Number(value) < 0) {
-      throw new UsageError(`${owner}: "code.prune.${name}" is ${String(value)}: write a whole number of at least 0`);
+      throw new UsageError(`${owner}: "code.prune.${name}" is ${shownValue(value)}: write a whole number of at least 0`);
     }
   }
   return Object.freeze({ ...prune });

@@ -1,3 +1,4 @@
+import { shownValue } from '../core/domain/text.ts';
 import { type Anchor, type AnchorConstraint, builtInAnchor } from '../anchors/anchors.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { nonEmpty, type OptionTable, requireKnown } from './option-checks.ts';
@@ -71,5 +72,5 @@ function checkReject(owner: string, reject: unknown): readonly string[] {
 
 function checkFloor(owner: string, floor: number): number {
   if (floor >= 0 && floor <= 1) return floor;
-  throw new UsageError(`${owner}: "confidenceFloor" is ${String(floor)}: write a number from 0 to 1`);
+  throw new UsageError(`${owner}: "confidenceFloor" is ${shownValue(floor)}: write a number from 0 to 1`);
 }

@@ -1,3 +1,4 @@
+import { shownValue } from '../core/domain/text.ts';
 import { mayCall } from '../core/code/callable-tools.ts';
 import type { ModelSettings } from '../core/domain/agent.ts';
 import { UsageError } from '../core/domain/errors.ts';
@@ -33,7 +34,7 @@ export function checkSettings(owner: string, settings: ModelSettings, context: S
   requireKnown(`${owner}: "settings"`, settings, SETTINGS);
   const { temperature, maxOutputTokens, toolChoice, parallelToolCalls, reasoningEffort, thinkTags, extra } = settings;
   if (temperature !== undefined && !(temperature >= 0 && temperature <= 2)) {
-    throw new UsageError(`${name('temperature')} is ${String(temperature)}: write a number from 0 to 2`);
+    throw new UsageError(`${name('temperature')} is ${shownValue(temperature)}: write a number from 0 to 2`);
   }
   if (maxOutputTokens !== undefined) wholeNumber(name('maxOutputTokens'), maxOutputTokens, 1);
   if (toolChoice !== undefined) checkToolChoice(name('toolChoice'), toolChoice, context);

@@ -1,5 +1,5 @@
 import { UsageError } from '../core/domain/errors.ts';
-import { didYouMean } from '../core/domain/text.ts';
+import { didYouMean, shownValue } from '../core/domain/text.ts';
 
 /** The names of options. The compiler reports a missing and an unknown one. */
 export type OptionTable<Options> = Readonly<Record<Options extends unknown ? keyof Options : never, true>>;
@@ -33,7 +33,7 @@ export function requireKnownNames(owner: string, options: object, known: readonl
 /** Returns the number if it is a whole one of at least `least`; otherwise throws a UsageError. */
 export function wholeNumber(owner: string, value: number, least: number): number {
   if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new UsageError(`${owner} is ${String(value)}: write a whole number of at least ${least}`);
+  throw new UsageError(`${owner} is ${shownValue(value)}: write a whole number of at least ${least}`);
 }
 
 /** Returns the text if it is not blank; otherwise throws a UsageError. */

@@ -1,3 +1,4 @@
+import { shownValue } from '../core/domain/text.ts';
 import type { z } from 'zod';
 import { type Backoff, DEFAULT_POLICY, MAX_LOCAL_TIMEOUT_MS, type ToolCaller, type ToolPolicy } from '../core/domain/agent.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../core/domain/byte-budgets.ts';
@@ -369,7 +370,9 @@ export function toolPolicy<Deps, Needed>(owner: string, options: ToolPolicyOptio
     throw new UsageError(`${owner}: "verify" is for calls with "effect": "once": write that, or leave "verify" out`);
   }
   if (effect === 'once' && (options.maxAttempts ?? 1) !== 1) {
-    throw new UsageError(`${owner}: "maxAttempts" is ${String(options.maxAttempts)}, but "effect": "once" has one attempt: leave it out`);
+    throw new UsageError(
+      `${owner}: "maxAttempts" is ${shownValue(options.maxAttempts)}, but "effect": "once" has one attempt: leave it out`,
+    );
   }
   const isLocal = tier === 'local';
   if (isLocal) requireLocal(owner, options);
@@ -427,7 +430,7 @@ function checkedBackoff(owner: string, backoff: BackoffOptions | undefined, isLo
   const maxMs = milliseconds(backoff.max ?? Math.max(defaults.maxMs, initialMs), `${owner}: "backoff.max"`);
   const factor = backoff.factor ?? defaults.factor;
   if (!Number.isFinite(factor) || factor < 1)
-    throw new UsageError(`${owner}: "backoff.factor" is ${String(factor)}: write a number of at least 1`);
+    throw new UsageError(`${owner}: "backoff.factor" is ${shownValue(factor)}: write a number of at least 1`);
   if (isLocal && maxMs > MAX_LOCAL_TIMEOUT_MS) {
     throw new UsageError(
       `${owner}: "backoff.max" is ${maxMs} ms, but a local tool holds the task of its workflow while it waits, and may do so for ${MAX_LOCAL_TIMEOUT_MS} at most: write "tier": "remote"`,

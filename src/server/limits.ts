@@ -1,3 +1,4 @@
+import { shownValue } from '../core/domain/text.ts';
 import { LRUCache } from 'lru-cache';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';
@@ -167,7 +168,9 @@ function checkedRate(name: string, rate: Rate | false): CheckedRate | undefined 
 
 function wholeNumber(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new UsageError(`The limit "${name}" is ${String(value)}: write a whole number of at least 1, or false for the limit as a whole`);
+  throw new UsageError(
+    `The limit "${name}" is ${shownValue(value)}: write a whole number of at least 1, or false for the limit as a whole`,
+  );
 }
 
 /** The decision of a limit. `retryAfter` is the time in whole seconds after which another request may be allowed. */

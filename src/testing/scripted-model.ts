@@ -1,3 +1,4 @@
+import { shownValue } from '../core/domain/text.ts';
 import { type ErrorCode, ModelCallError, UsageError } from '../core/domain/errors.ts';
 import { defined, type JsonValue } from '../core/domain/json.ts';
 import type { ModelCallContext, ModelCapabilities, ModelClient, ModelRequest, ModelResponse } from '../core/domain/model.ts';
@@ -237,7 +238,7 @@ const USAGE: UsageStats = { promptTokens: 10, completionTokens: 5, totalTokens: 
 export function say(text: string, details: ScriptedDetails = {}): ScriptedReply {
   const { usage = USAGE, finishReason, refusal, chunks = DEFAULT_CHUNKS, every, reasoning = '' } = details;
   if (!Number.isSafeInteger(chunks) || chunks < 1)
-    throw new UsageError(`say: "chunks" is ${String(chunks)}: write a whole number of at least 1`);
+    throw new UsageError(`say: "chunks" is ${shownValue(chunks)}: write a whole number of at least 1`);
   const everyMs = every === undefined ? 0 : milliseconds(every, 'say: "every"');
   return { type: 'reply', text, calls: [], usage, finishReason, refusal, reasoning, chunks, everyMs };
 }

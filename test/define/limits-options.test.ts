@@ -42,13 +42,15 @@ test('an agent may limit all usage of a run, and ask at a limit', () => {
 });
 
 test.each([
+  [{ limits: { steps: '3' as unknown as number } }, '"limits.steps" is "3": write a whole number of at least 1'],
+  [{ limits: { toolCalls: '3' as unknown as number } }, '"limits.toolCalls" is "3": write a whole number of at least 0'],
   [{ limits: { toolCalls: -1 } }, '"limits.toolCalls" is -1: write a whole number of at least 0'],
   [{ limits: { inputTokens: 0 } }, '"limits.inputTokens" is 0: write a whole number of at least 1'],
   [{ limits: { outputTokens: 1.5 } }, '"limits.outputTokens" is 1.5: write a whole number of at least 1'],
   [{ limits: { totalTokens: Number.NaN } }, '"limits.totalTokens" is NaN: write a whole number of at least 1'],
   [{ limits: { costUsd: 0 } }, '"limits.costUsd" is 0: write US dollars, more than 0'],
   [{ limits: { costUsd: Infinity } }, '"limits.costUsd" is Infinity: write US dollars, more than 0'],
-  [{ limits: { costUsd: '1' } }, '"limits.costUsd" is 1: write US dollars, more than 0'],
+  [{ limits: { costUsd: '1' } }, '"limits.costUsd" is "1": write US dollars, more than 0'],
   [{ limits: { deadline: 'never' } }, '"limits.deadline" is "never": write milliseconds (at least 1), or a text such as "30s", "5m", "1h"'],
   [{ limits: { toolCallsByName: { search: 0.5 } } }, '"limits.toolCallsByName.search" is 0.5: write a whole number of at least 0'],
   [

@@ -30,6 +30,7 @@ describe('a file that is not a history of this code', () => {
       message: 'This is not a history: it has no list of events',
       step: null,
     });
+    expect(await replayer.replay('r', { events: [] })).toMatchObject({ message: 'This is not a history: its list of events is empty' });
     expect(await replayer.replay('r', { events: [{ eventId: '1', eventType: 'WorkflowExecutionStarted' }] })).toMatchObject({
       type: 'failed',
       message: expect.stringContaining('This is not a history: Missing attributes') as string,

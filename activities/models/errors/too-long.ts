@@ -1,3 +1,4 @@
+import { shownValue } from '../../../src/core/domain/text.ts';
 import { UsageError } from '../../../src/core/domain/errors.ts';
 import { defined } from '../../../src/core/domain/json.ts';
 import { requireKnown } from '../../../src/define/option-checks.ts';
@@ -161,7 +162,7 @@ export function checkTooLong(owner: string, rules: readonly TooLongRule[]): read
       throw new UsageError(`${owner}: row ${index + 1}: "text" must be a text or an expression of at most ${LONGEST_RULE} characters`);
     }
     if (status !== undefined && (!Number.isInteger(status) || status < 400 || status > 599)) {
-      throw new UsageError(`${owner}: row ${index + 1}: "status" is ${String(status)}: it must be from 400 to 599`);
+      throw new UsageError(`${owner}: row ${index + 1}: "status" is ${shownValue(status)}: it must be from 400 to 599`);
     }
     return { ...defined({ status }), text: text instanceof RegExp ? new RegExp(text) : text };
   });

@@ -457,15 +457,17 @@ function visibleLine(text: string): string {
  * 2.50s`.
  */
 export function resultLine(result: RunResult<unknown>): string {
-  const { status, agentName, turns, stepsUsed, limits, usage, durationSeconds, mediaTypes } = result;
+  const { status, agentName, turns, stepsUsed, limits, usage, durationSeconds, finishReason, mediaTypes } = result;
+  const { totalTokens: estimated } = usage.estimated ?? {};
   return [
     `[${status}] ${agentName}`,
     ...(result instanceof ProgramResult
       ? [`units: ${unitsText(result.units, { isOver: true })}`, counted(usage.llmCalls, 'model call')]
       : [turns === undefined ? `${stepsUsed}/${limits.steps} steps` : `${counted(turns, 'turn')} | ${counted(stepsUsed, 'step')}`]),
     callsText(result, { times: ' ×', name: printable }),
-    counted(usage.totalTokens, 'token'),
+    `${counted(usage.totalTokens + (estimated ?? 0), 'token')}${estimated === undefined ? '' : ` (${estimated} of them estimated)`}`,
     ...(durationSeconds === null ? [] : [`${durationSeconds.toFixed(2)}s`]),
+    ...(finishReason !== undefined && isCutOff(finishReason) ? [`finish: ${printable(finishReason)}`] : []),
     ...(result.hasMedia ? [`media: ${mediaTypes.join('+')}`] : []),
   ].join(' | ');
 }

@@ -1,7 +1,7 @@
 import type { PruneStrategy } from './content.ts';
 import { UsageError } from './errors.ts';
 import type { JsonObject, JsonValue } from './json.ts';
-import { shortened, utf8Length, utf8Prefix } from './text.ts';
+import { shortened, utf8Length, utf8Prefix, shownValue } from './text.ts';
 
 /** The kinds of executors. */
 export type ExecutorKind = 'quickjs' | 'python' | 'custom' | 'in_process';
@@ -69,7 +69,7 @@ export function executionLimits(given: Partial<ExecutionLimits> = {}): Execution
 }
 
 function invalidLimit(name: keyof ExecutionLimits, value: unknown, wanted: string): UsageError {
-  return new UsageError(`The limit "${name}" of the executor is ${String(value)}: write ${wanted}`);
+  return new UsageError(`The limit "${name}" of the executor is ${shownValue(value)}: write ${wanted}`);
 }
 
 /** The properties of an executor that affect the text of a final answer. */

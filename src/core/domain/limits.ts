@@ -1,3 +1,4 @@
+import { shownValue } from './text.ts';
 import { UsageError } from './errors.ts';
 import type { StopReason } from './run.ts';
 import * as s from './shape.ts';
@@ -140,7 +141,7 @@ export function amountsOf(
 /** Throws a UsageError that begins with `owner` for an amount that an agent cannot set. */
 export function checkAmounts(owner: string, limits: LimitOptions): void {
   for (const { name, amount, least } of amountsOf(limits)) {
-    const what = `${owner}: "limits.${name}" is ${String(amount)}`;
+    const what = `${owner}: "limits.${name}" is ${shownValue(amount)}`;
     if (least === undefined && !(Number.isFinite(amount) && amount > 0)) throw new UsageError(`${what}: write US dollars, more than 0`);
     if (least !== undefined && !(Number.isSafeInteger(amount) && amount >= least)) {
       throw new UsageError(`${what}: write a whole number of at least ${least}`);
@@ -171,7 +172,7 @@ export function plainLimits(owner: string, limits: LimitOptions): LimitChanges {
   }
   const { steps, deadline, ...counts } = limits;
   if (steps !== undefined && !(Number.isSafeInteger(steps) && steps >= 1)) {
-    throw new UsageError(`${owner}: "limits.steps" is ${String(steps)}: write a whole number of at least 1`);
+    throw new UsageError(`${owner}: "limits.steps" is ${shownValue(steps)}: write a whole number of at least 1`);
   }
   const defined = Object.fromEntries(Object.entries(counts).filter(([, limit]) => limit !== undefined));
   return {

@@ -148,6 +148,11 @@ export function shellQuoted(word: string): string {
   return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
+/** Returns a value for an error: a text in quotes, so that "3" is not taken for 3. */
+export function shownValue(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
+}
+
 /** The maximum number of single-character changes between a misspelt name and the right one; also at most half of its length. */
 const MOST_CHANGES = 3;
 

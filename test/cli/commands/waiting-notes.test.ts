@@ -1,3 +1,4 @@
+import { noUsage } from '../../../src/core/domain/usage.ts';
 import type { Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import type { RunHandle } from '../../../src/client/run-handle.ts';
@@ -46,6 +47,12 @@ test('the commands that wait for a result print the notes next to the result', a
   expect(await waitForResult(kept.io, { temporal: {} as Client }, run as unknown as RunHandle<unknown>, { flags: {} })).toBe(0);
   expect(kept.stdout()).toBe('Paid.\n');
   expect(kept.stderr()).toMatch(/npx longhaul approve clerk-1 c1\n[^]*\[completed\] clerk/);
+});
+
+test('the line of a result has the tokens that were estimated, and says that an answer was cut off', () => {
+  const usage = { ...noUsage(), totalTokens: 2, estimated: { promptTokens: 20, completionTokens: 18, totalTokens: 38 } };
+  const line = resultLine(newRunResult({ runId: 'r', agentName: 'clerk', usage, finishReason: 'length', durationSeconds: 1 }));
+  expect(line).toContain('| 40 tokens (38 of them estimated) | 1.00s | finish: length');
 });
 
 test('the line of a result has counts in words', () => {

@@ -40,7 +40,7 @@ describe('an option that cannot work is a usage error', () => {
     ['an unknown limit', () => quickjs({ limits: { timeoutSecond: 3 } as never }), '"limits" has an unknown option "timeoutSecond"'],
     ['limits that are a number', () => quickjs({ limits: 3 as never }), 'quickjs: "limits": the options are 3: write an object'],
     ['a time that is not a number', () => quickjs({ limits: { timeoutSeconds: Number.NaN } }), '"timeoutSeconds" of the executor is NaN'],
-    ['a text as time', () => quickjs({ limits: { timeoutSeconds: '3' as never } }), '"timeoutSeconds" of the executor is 3'],
+    ['a text as time', () => quickjs({ limits: { timeoutSeconds: '3' as never } }), '"timeoutSeconds" of the executor is "3"'],
     ['no memory', () => python({ limits: { maxMemoryMb: 0 } }), '"maxMemoryMb" of the executor is 0: write a whole number of at least 1'],
     ['half a step', () => python({ limits: { maxSteps: 1.5 } }), '"maxSteps" of the executor is 1.5'],
     [
