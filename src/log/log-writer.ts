@@ -1,5 +1,6 @@
+import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
-import { connectionReason, errorMessage, isOfConnection, memberOf, UsageError } from '../core/domain/errors.ts';
+import { connectionReason, errorMessage, isErrorCode, isOfConnection, memberOf, UsageError } from '../core/domain/errors.ts';
 import { defined } from '../core/domain/json.ts';
 import { didYouMean, joinedLines, printable } from '../core/domain/text.ts';
 import { ASK_AGAIN } from '../core/protocol.ts';
@@ -26,10 +27,11 @@ export function logWriter({ level, format }: LogChoice, write: (text: string) =>
   };
 }
 
-/** Returns the level of an entry. The SDK logs a refused query as an error, although its caller retries it. */
+/** Returns the level of an entry. The SDK and its core log a refused query, although its caller retries it. */
 function levelOf({ level, meta }: LogEntry): string {
-  const error = meta?.['error'];
-  return error !== undefined && errorMessage(error).startsWith(ASK_AGAIN) ? 'DEBUG' : level;
+  const { error, failure } = meta ?? {};
+  const isRefused = error !== undefined && errorMessage(error).startsWith(ASK_AGAIN);
+  return isRefused || String(failure).includes(`message: "${ASK_AGAIN}`) ? 'DEBUG' : level;
 }
 
 /** How long a problem is only logged once, in nanoseconds: each of a worker's many polls reports it repeatedly. */
@@ -79,10 +81,22 @@ const SHOWN_ELSEWHERE: readonly string[] = ['activityType', 'workflowId', 'attem
 const MOST_CAUSES = 5;
 
 /** The frame that calls a tool: the frames below it are Longhaul's own. */
-const CALLER = /[\\/]activities[\\/]execute-tool\.[jt]s/;
+const CALLER = /[\\/]activities[\\/]tool-calls[\\/]execute-tool\.[jt]s/;
 
 /** Frames of Node itself, and of the SDK around an activity. */
 const HIDDEN_FRAME = /\(node:internal|at node:internal|[\\/]node_modules[\\/]@temporalio[\\/]/;
+
+/** The folder of Longhaul's own code. */
+const OWN_FOLDER = fileURLToPath(new URL('../../', import.meta.url));
+
+/**
+ * True for a frame that says nothing about a failure with a code, such as a refusal of a provider: it is of Longhaul itself or of a package.
+ * The message says what happened. A defect of Longhaul keeps all frames.
+ */
+function isOfPackage(frame: string, code: unknown): boolean {
+  if (!isErrorCode(code) || code === 'internal') return false;
+  return frame.includes(OWN_FOLDER) || /[\\/]node_modules[\\/]/.test(frame);
+}
 
 /** Returns a log entry as one line, followed by the indented stack of its error. Ids are shown in the Temporal UI. */
 export function logLine({ level, message, timestampNanos, meta = {} }: LogEntry): string {
@@ -143,16 +157,16 @@ function visibleText(member: unknown): unknown {
  * Returns the stack of an error, a line for each frame, then the same for its causes, each with its message. Empty
  * for a value without a stack.
  */
-function stackLines(error: unknown, depth = 0): string[] {
+function stackLines(error: unknown, depth = 0, code = memberOf(error, 'type')): string[] {
   const stack = memberOf(error, 'stack');
   const lines = typeof stack === 'string' ? stack.split('\n').map((line) => line.trim()) : [];
   const all = lines.filter((line) => line.startsWith('at '));
   const caller = all.findIndex((line) => CALLER.test(line));
   // An error that the caller itself threw has only that frame.
-  const frames = all.slice(0, caller > 0 ? caller : undefined).filter((line) => !HIDDEN_FRAME.test(line));
+  const frames = all.slice(0, caller > 0 ? caller : undefined).filter((line) => !HIDDEN_FRAME.test(line) && !isOfPackage(line, code));
   const cause = memberOf(error, 'cause');
   if (typeof cause !== 'object' || cause === null || depth >= MOST_CAUSES) return frames;
-  return [...frames, `caused by: ${errorMessage(cause).replace(/\s+/g, ' ')}`, ...stackLines(cause, depth + 1)];
+  return [...frames, `caused by: ${errorMessage(cause).replace(/\s+/g, ' ')}`, ...stackLines(cause, depth + 1, code)];
 }
 
 /** The log levels, from everything to nothing. */

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { chosenLog, type LogEntry, logJson, logLine, logWriter } from '../../src/log/log-writer.ts';
@@ -25,10 +26,24 @@ test('a stack ends at the call of the tool', () => {
   const error = withStack(
     new Error('down'),
     'ask (/app/tools.ts:1:1)',
-    'execute (/app/node_modules/longhaul/dist/activities/execute-tool.js:9:9)',
+    'execute (/app/node_modules/longhaul/dist/activities/tool-calls/execute-tool.js:9:9)',
     'f (/x.ts:1:1)',
   );
   expect(logLine(entry({ error })).split('\n').slice(1)).toEqual(['    at ask (/app/tools.ts:1:1)']);
+});
+
+test('an error with a code has no frames of Longhaul or of packages, and a defect of Longhaul has all', () => {
+  const own = fileURLToPath(new URL('../../activities/model-calls/ask-model.ts', import.meta.url));
+  const frames = [`ask (${own}:1:1)`, 'call (/app/node_modules/ai/index.mjs:2:2)', 'mine (/app/model.ts:3:3)'];
+  const failed = (type: string): string[] => {
+    const error = withStack(ApplicationFailure.create({ message: 'busy', type, cause: withStack(new Error('503'), ...frames) }), ...frames);
+    return logLine(entry({ error }))
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim());
+  };
+  expect(failed('model_rate_limited')).toEqual(['at mine (/app/model.ts:3:3)', 'caused by: 503', 'at mine (/app/model.ts:3:3)']);
+  expect(failed('internal')).toHaveLength(7);
 });
 
 test('the cause of an error has its stack too', () => {
@@ -113,6 +128,8 @@ test('a query that the worker refused is not written: its caller sends it again'
   const write = logWriter({ level: 'DEBUG', format: 'text' }, (text) => lines.push(text));
   const refused = withStack(new Error('Ask again: workflow "clerk-1" has just got events that no workflow task has handled yet'));
   write(entry({ sdkComponent: 'worker', error: refused }, { level: 'ERROR' }));
+  const ofCore = 'Failure { failure: Some(Failure { message: "Ask again: workflow \\"clerk-1\\" has just got events", cause: None }) }';
+  write(entry({ sdkComponent: 'core', failure: ofCore }, { message: 'Failing legacy query request' }));
   write(entry({ sdkComponent: 'worker', error: new Error('no such query') }, { level: 'ERROR' }));
   expect(lines).toEqual([expect.stringContaining('no such query')]);
 });
