@@ -199,6 +199,7 @@ export class ExecutionReader {
     const timedOut = event.activityTaskTimedOutEventAttributes;
     const failed = event.activityTaskFailedEventAttributes;
     const cancelled = event.activityTaskCanceledEventAttributes;
+    const givenUp = event.activityTaskCancelRequestedEventAttributes;
     if (event.activityTaskScheduledEventAttributes) await this.#schedule(event);
     else if (started) {
       const attempt = started.attempt ?? 1;
@@ -217,7 +218,10 @@ export class ExecutionReader {
       const failure = await decodeOptionalFailureToOptionalError(this.#converter, failed.failure);
       this.#endAttempt(event, failed.scheduledEventId, { failure: failure ?? new Error('unknown failure') });
     } else if (cancelled) this.#endAttempt(event, cancelled.scheduledEventId, { failure: new CancelledFailure('cancelled') });
-    else return false;
+    else if (givenUp) {
+      const activity = this.#scheduled.get(String(givenUp.scheduledEventId));
+      if (activity !== undefined) activity.givenUpIn = this.execution.taskTimes.length;
+    } else return false;
     return true;
   }
 

@@ -29,6 +29,8 @@ export interface RecordedActivity<Input, Output> {
   failure?: Error;
   /** The task that saw its end. */
   task?: number;
+  /** The task that gave it up, which does not wait for its end unless the request says so. */
+  givenUpIn?: number;
 }
 
 /** The requests of a run about a child, or its keeper. Each is recorded like an activity, with its end and the task that saw it. */

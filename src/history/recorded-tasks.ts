@@ -138,7 +138,9 @@ export class RecordedTasks {
       ...[...this.#waiting].filter(
         ({ isMet, deadlineAt, endsByCancel }) => (isCancelled && endsByCancel) || isMet() || (isTimed && deadlineAt <= this.now()),
       ),
-      ...[...this.#running.values()].filter(({ isWaitedFor }) => isCancelled && !isWaitedFor),
+      ...[...this.#running].flatMap(([{ givenUpIn }, running]) =>
+        !running.isWaitedFor && (isCancelled || givenUpIn === this.#task) ? [running] : [],
+      ),
     ];
     for (const { resolve } of released) resolve();
     return released.length > 0;
