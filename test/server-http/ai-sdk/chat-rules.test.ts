@@ -1,9 +1,11 @@
+import type { Client } from '@temporalio/client';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { LonghaulClient } from '../../../src/client/longhaul-client.ts';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { httpStatusOf } from '../../../src/server/problems.ts';
-import type { Caller, ChatSessions, Handler, Problem } from '../../../src/server/index.ts';
+import { type Caller, type ChatSessions, createHandler, type Handler, type Problem } from '../../../src/server/index.ts';
 import { hasScope } from '../../../src/server/auth/caller.ts';
 import type { Route } from '../../../src/server/route.ts';
 import { ROUTES } from '../../../src/server/routes/all-routes.ts';
@@ -330,4 +332,20 @@ test('chats:write and chats:read open the routes of chats alone', async () => {
   });
   expect(response.status).toBe(200);
   await response.body?.cancel();
+});
+
+test.each<[object, string]>([
+  [{ titel: 'Orders' }, 'has an unknown option "titel"'],
+  [{ limits: { totalToken: 3 } }, 'totalToken'],
+])('options of chats that do not exist are an internal error, which the log explains: %j', async (options, why) => {
+  const client = new LonghaulClient({ options: { namespace: 'default' } } as Client);
+  const reported: unknown[] = [];
+  const service = createHandler(client, {
+    authenticate: () => ({ id: 'ada', principal: 'all', scopes: ['chats:write'] }),
+    chats: () => options,
+    onError: (error) => reported.push(error),
+  });
+  expect((await posted(service, { id: 'c1', messages: [hello] })).status).toBe(500);
+  expect(String(reported[0])).toContain('"chats" returned invalid options for agent "clerk": ');
+  expect(String(reported[0])).toContain(why);
 });

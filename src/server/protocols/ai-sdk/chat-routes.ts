@@ -3,8 +3,9 @@ import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { MessageReceipt } from '../../../core/protocol.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { SessionHandle } from '../../../client/session-handle.ts';
+import { checkNewRunId } from '../../../temporal/run-workflow.ts';
 import { defined } from '../../../core/domain/json.ts';
-import { errorCode, LonghaulError } from '../../../core/domain/errors.ts';
+import { errorCode, errorMessage, LonghaulError, memberOf } from '../../../core/domain/errors.ts';
 import type { Event } from '../../../core/domain/record.ts';
 import { isTerminal, type Principal } from '../../../core/domain/run.ts';
 import type { StatusView } from '../../../core/protocol.ts';
@@ -276,7 +277,15 @@ function requireChatDeps(known: AnyAgent | string, { caller, settings }: Pick<Ch
 function chatSession({ agent: name, id, caller, client, settings }: ChatOf): SessionHandle {
   const known = knownAgent(settings, name);
   const options = settings.chats?.({ agent: name, caller }) ?? {};
-  return client.session<string>(known as string, { ...options, id: sessionIdOf(principalOf(caller), id) });
+  const sessionId = checkNewRunId(sessionIdOf(principalOf(caller), id));
+  try {
+    return client.session<string>(known as string, { ...options, id: sessionId });
+  } catch (cause) {
+    // Invalid options are a mistake of the operator, whom the log tells: the page gives only the id.
+    const isOfOptions = memberOf(cause, 'name') === 'UsageError' || errorCode(cause) === 'invalid_input';
+    if (settings.chats === undefined || !isOfOptions) throw cause;
+    throw new LonghaulError('internal', `"chats" returned invalid options for agent "${name}": ${errorMessage(cause)}`, { cause });
+  }
 }
 
 /** Returns the option that keeps a turn's stream open while calls wait for others, if the caller may not decide. */
