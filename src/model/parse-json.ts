@@ -29,7 +29,7 @@ export function parseJsonText(text: string, complete: boolean): ParsedText {
 }
 
 function cutProblem({ inside }: Extract<LooseJson, { type: 'cut' }>): string {
-  return `the text was cut off: it ends inside of ${inside}. Nothing was done with it. Send it again, complete, and shorter if it was too long`;
+  return `the text was cut off: it ends inside of ${inside}. Nothing was done with it. Send it again, complete, and shorter if it was too long.`;
 }
 
 function parsedText(given: JsonValue, repaired: boolean): ParsedText {

@@ -63,7 +63,7 @@ describe('a text that ends in the middle is never completed', () => {
     ['an object', 'Here it is: {"a": "x",'],
   ])('inside %s: %s', (inside, text) => {
     expect(valueOf(text)).toBe(
-      `the text was cut off: it ends inside of ${inside}. Nothing was done with it. Send it again, complete, and shorter if it was too long`,
+      `the text was cut off: it ends inside of ${inside}. Nothing was done with it. Send it again, complete, and shorter if it was too long.`,
     );
   });
 });
