@@ -82,7 +82,7 @@ export type LoginCode = { code: string; codeVerifier: string; redirectUri: strin
 
 export type LoginWays = { oidc?: { authorizationEndpoint: string; clientId: string; scope: string; audience?: string } };
 
-export type Me = { id: string; scopes: ("chats:read" | "chats:write" | "runs:read" | "runs:write" | "approvals:decide" | "admin")[]; principal: "all" | { tenant?: string; user?: string }; agents?: (string)[]; runId?: string; expiresAt?: string; features: { tokens: boolean; agents: boolean; wire: boolean }; versions: { longhaul?: string; node: string }; namespace: string; uiUrl?: string };
+export type Me = { id: string; name?: string; scopes: ("chats:read" | "chats:write" | "runs:read" | "runs:write" | "approvals:decide" | "admin")[]; principal: "all" | { tenant?: string; user?: string }; agents?: (string)[]; runId?: string; expiresAt?: string; features: { tokens: boolean; agents: boolean; wire: boolean }; versions: { longhaul?: string; node: string }; namespace: string; uiUrl?: string };
 
 export type MessageReceipt = { version: 1; id: string; status: "queued" | "duplicate"; queued: number; offset?: number; turn?: number; beforeStep?: number };
 

@@ -83,7 +83,7 @@ const PLACES = [
 function Bar(): JSX.Element {
   const [page = 'runs'] = place.value.path;
   const links = me.value?.runId === undefined ? PLACES : PLACES.slice(0, 1);
-  const { id, namespace, uiUrl } = me.value ?? {};
+  const { id, name = id, namespace, uiUrl } = me.value ?? {};
   const count = waiting.value?.length ?? 0;
   return (
     <header class="bar-top">
@@ -97,7 +97,11 @@ function Bar(): JSX.Element {
         ))}
       </nav>
       <span class="who">
-        {id !== undefined && <Name of={TEXTS.caller(id, namespace ?? '')} />}
+        {name !== undefined && (
+          <span title={id}>
+            <Name of={TEXTS.caller(name, namespace ?? '')} />
+          </span>
+        )}
         {uiUrl !== undefined && (
           <a href={uiUrl} target="_blank" rel="noreferrer noopener">
             {TEXTS.temporal}

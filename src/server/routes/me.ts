@@ -11,6 +11,7 @@ const me = component(
   'Me',
   z.object({
     id: z.string().describe('The name of the caller in logs: the id of an API key, or the subject of a token.'),
+    name: z.string().exactOptional().describe('The name that people know it by, such as the name of an API key. Absent: it has none.'),
     scopes: z.array(z.enum(SCOPES)),
     principal: z
       .union([z.literal('all'), z.object({ tenant: z.string().exactOptional(), user: z.string().exactOptional() })])
@@ -46,13 +47,14 @@ export const meRoute = defineRoute(
     problems: [],
   },
   async ({ caller, client, settings }) => {
-    const { id, scopes, principal, agents, runId, expiresAt } = caller;
+    const { id, name, scopes, principal, agents, runId, expiresAt } = caller;
     // A token for one run makes no others, and lists nothing.
     const isOfRun = runId !== undefined;
     return {
       status: 200,
       body: {
         id,
+        ...defined({ name }),
         scopes: [...scopes],
         principal: principal === 'all' ? principal : identityOf(principal),
         ...(agents === undefined ? {} : { agents: [...agents] }),

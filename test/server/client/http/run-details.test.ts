@@ -91,13 +91,14 @@ test('the turns of a session are listed page by page, with the position of the n
 
 test('a caller reads its identity, and reads agents and programs with their documents', async () => {
   await using testbed = await Testbed.open();
-  const caller = { id: 'key-7', principal: { tenant: 'acme', user: 'ada' }, agents: ['clerk', 'note'] };
+  const caller = { id: 'key-7', name: 'shop', principal: { tenant: 'acme', user: 'ada' }, agents: ['clerk', 'note'] };
   const handler = await service(testbed, [], { caller, programs: [note] });
   const get = (path: string) => answer<Json>(handler, 'GET', path);
   expect(await get('/v1/me')).toMatchObject({
     status: 200,
     body: {
       id: 'key-7',
+      name: 'shop',
       scopes: ['admin'],
       principal: { tenant: 'acme', user: 'ada' },
       features: { tokens: false, agents: true, wire: false },
