@@ -32,7 +32,7 @@ export function Call({ runId, row, facts, child }: CallOptions): JSX.Element {
         </code>
         {ms !== undefined && ms !== null && <span class="dim">{span(ms)}</span>}
         {(facts?.attempts ?? 1) > 1 && <span class="tag warn">{TEXTS.attempts(facts?.attempts ?? 1)}</span>}
-        {notRun !== undefined && <span class="tag bad">{TEXTS.notRun(notRun)}</span>}
+        {notRun !== undefined && <span class="tag bad">{TEXTS.notRun[notRun] ?? notRun}</span>}
         {caller === 'code' && <span class="tag">{TEXTS.byCode}</span>}
       </header>
       <Fields of={call.arguments} limit={1_500} />

@@ -189,7 +189,14 @@ export const TEXTS = {
   openChild: 'Show it here',
   hideChild: 'Hide it',
   byCode: 'called by code',
-  notRun: (why: string) => `did not run: ${why}`,
+  /** By the reason in the record. */
+  notRun: {
+    refused: 'did not run: refused',
+    answered: 'did not run: answered by a person',
+    unknown: 'did not run: no such tool',
+    invalid: 'did not run: invalid arguments',
+    not_started: 'was not started',
+  } as Record<string, string>,
   sources: (number: number) => count(number, 'source'),
   handoff: (agent: string) => `Handed over to ${agent}`,
   final: 'final attempt',
