@@ -31,6 +31,7 @@ describe('a message that says nothing', () => {
       say('Done.'),
     ]);
     const run = await testAgent(clerk, { input: 'Go', model });
+    expect(run.result.status).toBe('completed');
     assertTimeline(run, [
       'user: Go',
       /calls help/,
