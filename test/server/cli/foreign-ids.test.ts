@@ -61,7 +61,7 @@ const CALLS: Readonly<Record<string, Words>> = {
 /** Calls that begin a run or a session with a given id, with the exit code if another user has one with that id. */
 const BEGINS: Readonly<Record<string, { words: (id: string, file: string) => string[]; exitCode: number }>> = {
   'session load <session>': { words: (id, file) => ['session', 'load', id, file, '--agent', 'assistant'], exitCode: 2 },
-  'chat --session': { words: (id) => ['chat', 'assistant', '--session', id], exitCode: 6 },
+  'chat --session': { words: (id) => ['chat', 'assistant', '--session', id], exitCode: 2 },
   'start --run-id': { words: (id) => ['start', 'assistant', 'Q', '--run-id', id], exitCode: 2 },
   'run --run-id': { words: (id) => ['run', 'short', '--run-id', id, '--no-wait'], exitCode: 2 },
 };
