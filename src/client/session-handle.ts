@@ -167,8 +167,8 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /**
    * Sends a message, and starts the session if it does not exist, in one request. The receipt names the turn that
    * answers it. A message during a turn belongs to that turn. It is accepted once per id. Throws `session_limit` once a limit of
-   * the session is reached, `run_exists` for a session that began with another agent or is another principal's, `run_ended` for a closed session, `queue_full`,
-   * `payload_too_large`, `invalid_input`, `wait_timeout`.
+   * the session is reached, `run_exists` for a session that began with another agent or is another principal's, `run_ended` for a closed
+   * session, `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
     return failIfUnreachable(this.#client, async () => {

@@ -128,9 +128,7 @@ test('the session of another principal is unknown in every route', async () => {
     ['GET', '/turns/1'],
     ['GET', '/turns/newest'],
     ['POST', '/messages', { content: 'x' }],
-    ['POST', '/messages', { content: 'x', agent: 'assistant' }],
     ['POST', '/ask', { content: 'x' }],
-    ['POST', '/ask', { content: 'x', agent: 'assistant' }],
     ['POST', '/interrupt'],
     ['POST', '/reset'],
     ['POST', '/refresh'],
@@ -140,5 +138,10 @@ test('the session of another principal is unknown in every route', async () => {
   for (const [method, route, body] of requests) {
     const { status, body: problem } = await answer(bob, method, `/v1/sessions/${id}${route}`, body === undefined ? {} : { body });
     expect([method, route, status, problem.code]).toEqual([method, route, 404, 'run_not_found']);
+  }
+  // A message that would start the session learns that its id is taken, as every other start does.
+  for (const route of ['/messages', '/ask']) {
+    const sent = await answer(bob, 'POST', `/v1/sessions/${id}${route}`, { body: { content: 'x', agent: 'assistant' } });
+    expect([route, sent.status, sent.body.code]).toEqual([route, 409, 'run_exists']);
   }
 });
