@@ -38,7 +38,7 @@ export type ContextPage = { version: 1; executionId: string; status: RunStatus; 
 
 export type DecideCall = { type: "approve"; arguments?: JsonObject; remember?: "tool" | "arguments"; digest: string; runId?: string; id?: string; by?: string } | { type: "reject"; reason?: string; remember?: "tool" | "arguments"; digest: string; runId?: string; id?: string; by?: string } | { type: "respond"; content: unknown; digest: string; runId?: string; id?: string; by?: string };
 
-export type Decision = { id: string; type: "approve" | "reject" | "respond"; callId: string; toolName: string; digest: string; arguments?: JsonObject; content?: unknown; reason?: string; remember?: "tool" | "arguments"; by: string | null; verifiedBy?: string; source: "update" | "signal" | "deadline" | "remembered"; at: string };
+export type Decision = { id: string; type: "approve" | "reject" | "respond"; callId: string; toolName: string; digest: string; arguments?: JsonObject; sentArguments?: JsonObject; content?: unknown; reason?: string; remember?: "tool" | "arguments"; by: string | null; verifiedBy?: string; source: "update" | "signal" | "deadline" | "remembered"; at: string };
 
 export type DecisionReceipt = { version: 1; status: "decided" | "repeated"; decision: Decision };
 

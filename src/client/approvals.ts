@@ -221,8 +221,8 @@ function receiptOf(
 
 /** True for a decision that was sent before with the same content, or that leaves out its content. */
 function repeats(recorded: Decision, content: object): boolean {
-  const { arguments: edited, content: answer, reason, remember } = recorded;
-  const before: Record<string, unknown> = { arguments: edited, content: answer, reason, remember };
+  const { arguments: edited, sentArguments = edited, content: answer, reason, remember } = recorded;
+  const before: Record<string, unknown> = { arguments: sentArguments, content: answer, reason, remember };
   return Object.keys(content).length === 0 || isDeepStrictEqual(plainJson(defined(before)), plainJson(content));
 }
 

@@ -305,3 +305,11 @@ test('a remembered decision holds for a call that leaves out what another one wr
   await testAgent(agent, { input: 'Q', model, decide: () => ((asked += 1), approve({ remember: 'arguments' })) });
   expect({ asked, deployed }).toEqual({ asked: 2, deployed: [{ env: 'prod' }, { env: 'prod' }, { env: 'test' }] });
 });
+
+test('the decision has the arguments that the tool runs with, and those that the approver sent', async () => {
+  const tools = [{ ...deployTool(z.object({ env })), approval: { when: 'always' as const } }];
+  const agent = defineAgent({ name: 'a', model: 'scripted/m', tools });
+  const model = scriptedModel([callTool('deploy', { env: 'test' }), say('done')]);
+  const { events } = await testAgent(agent, { input: 'Q', model, decide: () => approve({ arguments: {} }) });
+  expect(events.find(({ decision }) => decision !== undefined)?.decision).toMatchObject({ arguments: { env: 'prod' }, sentArguments: {} });
+});

@@ -1,7 +1,7 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import { MISSED_HEARTBEATS } from '../domain/agent.ts';
 import { type ApprovalRequirement, type Decision, type PendingApproval, placeOfKey, withoutContent } from '../domain/approvals.ts';
-import { defined } from '../domain/json.ts';
+import { canonicalJson, defined, type JsonObject } from '../domain/json.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
 import { rewrittenArguments } from '../domain/rewrites.ts';
@@ -101,11 +101,16 @@ function parseEdits(run: RequestingRun, perform: PerformActivity, decisions: rea
     const { arguments: edited = {}, callId, toolName: tool, id } = one;
     if (!isToParse(run, one)) return one;
     const outcome = await perform(parseRequest(run, { tool, arguments: edited, of: id }));
-    if (outcome.type === 'parsed') return { ...one, arguments: outcome.arguments };
+    if (outcome.type === 'parsed') return withParsed(one, edited, outcome.arguments);
     if (outcome.type !== 'failed') return one;
     return { ...one, problem: `The edited arguments for call "${callId}" could not be parsed: ${outcome.message}` };
   });
   return Promise.all(parsed);
+}
+
+/** Returns a decision with parsed arguments. It keeps the sent ones if they differ, by which a repetition is recognized. */
+function withParsed(decision: Decision, sent: JsonObject, parsed: JsonObject): Decision {
+  return canonicalJson(sent) === canonicalJson(parsed) ? decision : { ...decision, arguments: parsed, sentArguments: sent };
 }
 
 /** Asks the worker with which arguments a tool would run. */

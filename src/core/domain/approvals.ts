@@ -121,6 +121,8 @@ const DECISION_MEMBERS = {
   digest: s.TEXT,
   /** For an approval: the arguments for running the call, if they differ from the model's. */
   arguments: s.optional(s.JSON_OBJECT),
+  /** The arguments as the approver sent them, if the tool's schema has changed them since: filled in a default, trimmed a text. */
+  sentArguments: s.optional(s.JSON_OBJECT),
   /** For a response: the result of the call, instead of running the tool. */
   content: s.optional(s.ANY_JSON),
   /** The approver's reason. Absent if none was given. */
@@ -142,13 +144,13 @@ export interface Decision extends s.ObjectOf<typeof DECISION_MEMBERS> {}
 export const DECISION: s.Shape<Decision> = s.object(DECISION_MEMBERS);
 
 /** A decision without its content. A run keeps this part in memory. */
-export type DecidedCall = Omit<Decision, 'arguments' | 'content'>;
+export type DecidedCall = Omit<Decision, 'arguments' | 'sentArguments' | 'content'>;
 
 /** Bytes of JSON of a reason that is kept in memory. */
 const REASON_BYTES = 300;
 
 /** Returns a decision without its content, and with a shortened reason. */
-export function withoutContent({ arguments: _, content: __, ...decision }: Decision): DecidedCall {
+export function withoutContent({ arguments: _, sentArguments: __, content: ___, ...decision }: Decision): DecidedCall {
   return decision.reason === undefined ? decision : { ...decision, reason: cutText(decision.reason, REASON_BYTES) };
 }
 

@@ -27,6 +27,7 @@ const DECISION: Required<Decision> = {
   toolName: 'pay',
   digest: 'x',
   arguments: { amount: 5 },
+  sentArguments: { amount: 1 },
   content: null,
   reason: 'fine',
   remember: 'tool',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { LonghaulError } from '../../../src/index.ts';
+import { defineAgent, type LonghaulError } from '../../../src/index.ts';
 import { callTool, say, scriptedModel, together } from '../../../src/testing/index.ts';
-import { clerk } from './decision-agents.ts';
+import { clerk, deploy } from './decision-agents.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 const pay = callTool('refund', { amount: 5 }, 'c1');
@@ -89,6 +89,23 @@ test('a refused decision leaves no event, and resending the same decision return
   expect(await run.approve(about, { id: 'd1' })).toMatchObject({ status: 'repeated', decision: { by: 'ann' } });
   expect(await refusal(run.reject(about, { id: 'd3' }))).toMatchObject({ code: 'already_decided' });
   expect(await refusal(run.reject({ ...about, digest: 'of other arguments' }))).toMatchObject({ code: 'digest_mismatch' });
+});
+
+test('an edit that the schema of the tool completes is recognized when it is sent again, also after the run', async () => {
+  await using testbed = await Testbed.open();
+  const deployer = defineAgent({ name: 'deployer', model: 'scripted/m', tools: [deploy] });
+  const scripted = scriptedModel([callTool('deploy', { version: '1' }, 'c1'), say('done')]);
+  await testbed.work({ agents: [deployer], providers: { scripted } });
+  const run = await testbed.client.start(deployer, { input: 'deploy', taskQueue: testbed.taskQueue });
+  await waiting(run);
+  const [about = { callId: '', digest: '' }] = (await run.approvals()).pending;
+  expect(about).toMatchObject({ arguments: { version: '1', env: 'prod' } });
+  const edit = { id: 'd1', arguments: { version: ' 2' } };
+  await run.approve(about, edit);
+  await run.result();
+  expect(await run.approve(about, edit)).toMatchObject({ status: 'repeated' });
+  expect(await refusal(run.approve(about, { id: 'd1', arguments: { version: '3' } }))).toMatchObject({ code: 'key_reused' });
+  expect((await run.steps())[0]?.toolCalls[0]).toMatchObject({ arguments: { version: '2', env: 'prod' }, result: '2 is in prod' });
 });
 
 test('a predicate decides which calls wait for approval, and gives the reason', async () => {
