@@ -226,9 +226,10 @@ export class ExecutionTimeline {
   }
 
   /** Adds the waits for decisions, from request to decision, and the session's waits for its next message. */
-  #addWaits({ events, recorded, run: { state }, end }: ReadExecution): void {
+  #addWaits({ events, recorded, run: { state, waited }, end }: ReadExecution): void {
     const carried = recorded.continuedState?.approvals.pending ?? [];
     const requested = new Map<string, number>(carried.map(({ callId, requestedAt }) => [callId, requestedAt]));
+    const undecided = new Set(waited);
     let before = recorded.startedAt;
     let idle: OpenSpan | undefined;
     for (const event of events) {
@@ -240,6 +241,13 @@ export class ExecutionTimeline {
         idle = undefined;
       }
       for (const item of content) if (isToolCall(item)) requested.set(item.toolCallId, at);
+      for (const item of content) {
+        const from = item.type === 'tool_result' && undecided.has(item.toolCallId) ? requested.get(item.toolCallId) : undefined;
+        // A cancellation, the deadline of the run, or a message has ended the wait.
+        if (item.type === 'tool_result' && from !== undefined)
+          this.#spans.push({ id: `wait ${item.toolCallId}`, kind: 'person', name: item.name, from, to: at, callId: item.toolCallId });
+      }
+      if (decision !== undefined) undecided.delete(decision.callId);
       if (decision !== undefined && decision.source !== 'remembered') {
         const { id, callId, toolName, type } = decision;
         const from = requested.get(callId) ?? before;

@@ -264,3 +264,11 @@ test('the turns of each recorded session are those that its record ends, each wi
     expect((await turnsPage(run, { limit: 1 })).next).toBe(turns[1]?.turn);
   }
 });
+
+test('the time of a person includes a wait that a cancellation has ended', async () => {
+  const run = (await recordedRuns()).get('cancelled-by-signal-while-it-waits');
+  if (run === undefined) throw new Error('there is no such history');
+  const { spans, ms } = await runTimeline(run);
+  expect(spans.filter(({ kind }) => kind === 'person')).toMatchObject([{ callId: expect.any(String) as string }]);
+  expect(ms.person).toBeGreaterThan(0);
+});
