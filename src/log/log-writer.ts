@@ -86,8 +86,8 @@ const CALLER = /[\\/]activities[\\/]tool-calls[\\/]execute-tool\.[jt]s/;
 /** Frames of Node itself, and of the SDK around an activity. */
 const HIDDEN_FRAME = /\(node:internal|at node:internal|[\\/]node_modules[\\/]@temporalio[\\/]/;
 
-/** The folder of Longhaul's own code. */
-const OWN_FOLDER = fileURLToPath(new URL('../../', import.meta.url));
+/** The folders of Longhaul's own code. */
+const OWN_FOLDERS = ['src', 'activities', 'worker', 'workflows'].map((name) => fileURLToPath(new URL(`../../${name}/`, import.meta.url)));
 
 /**
  * True for a frame that says nothing about a failure with a code, such as a refusal of a provider: it is of Longhaul itself or of a package.
@@ -95,7 +95,7 @@ const OWN_FOLDER = fileURLToPath(new URL('../../', import.meta.url));
  */
 function isOfPackage(frame: string, code: unknown): boolean {
   if (!isErrorCode(code) || code === 'internal') return false;
-  return frame.includes(OWN_FOLDER) || /[\\/]node_modules[\\/]/.test(frame);
+  return OWN_FOLDERS.some((folder) => frame.includes(folder)) || /[\\/]node_modules[\\/]/.test(frame);
 }
 
 /** Returns a log entry as one line, followed by the indented stack of its error. Ids are shown in the Temporal UI. */

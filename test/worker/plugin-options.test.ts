@@ -19,7 +19,7 @@ describe('invalid prices are refused where the worker is created', () => {
     [{ 'p/m': 2 }, '"prices" of "p/m" are 2: write {input, output, cachedInput} in US dollars per million tokens'],
     [{ 'p/m': { input: 1 } }, '"prices" of "p/m": "output" is undefined: write US dollars per million tokens'],
     [{ 'p/m': { input: -1, output: 1 } }, '"prices" of "p/m": "input" is -1: write US dollars per million tokens'],
-    [{ 'p/m': { input: 1, output: 1, cachedInput: '0' } }, '"prices" of "p/m": "cachedInput" is 0: write US dollars per million tokens'],
+    [{ 'p/m': { input: 1, output: 1, cachedInput: '0' } }, '"prices" of "p/m": "cachedInput" is "0": write US dollars per million tokens'],
     [
       { 'p/m': { input: 1, output: 1, cacheWrite: -1 } },
       '"prices" of "p/m": "cacheWrite" is -1: write a factor on the price, such as 1.25',
