@@ -290,7 +290,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
     file: 'src/core/capabilities/children/children.ts',
     find: 'if (hasReported()) return readEnded(effects);',
     replace: "if (hasReported()) return { type: 'failed', code: 'child_failed', message: '' };",
-    history: 'program-with-a-child-across-executions-2',
+    history: 'program-with-a-child-across-executions-3',
     caught: { step: null, expected: 'activity "readResult"', actual: 'a change of search attributes' },
   },
   {
