@@ -210,11 +210,18 @@ export const SERVICE_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
   ],
   'POST /v1/sessions/{sessionId}/messages': [
     { body: () => message },
-    { as: 'with an agent', body: () => ({ ...message, agent: 'clerk' }), makes: true, agents: FORBIDDEN },
+    { as: 'with an agent', body: () => ({ ...message, agent: 'clerk' }), makes: true, foreign: TAKEN, agents: FORBIDDEN },
   ],
   'POST /v1/sessions/{sessionId}/ask': [
     { body: () => message, query: () => '?wait=1ms' },
-    { as: 'with an agent', body: () => ({ ...message, agent: 'clerk' }), query: () => '?wait=1ms', makes: true, agents: FORBIDDEN },
+    {
+      as: 'with an agent',
+      body: () => ({ ...message, agent: 'clerk' }),
+      query: () => '?wait=1ms',
+      makes: true,
+      foreign: TAKEN,
+      agents: FORBIDDEN,
+    },
   ],
   'POST /v1/sessions/{sessionId}/limits': [{ body: () => ({ limits: { turns: 500 } }) }],
   'POST /v1/sessions/{sessionId}/interrupt': PLAIN,
