@@ -456,7 +456,7 @@ export const CREATE_KEY = defineCommand({
     }),
     agent: option(
       '<name>',
-      'an agent or program that the key may start, and whose runs it may change, by messages, decisions and so on; it reads all runs; may be repeated (default: all)',
+      'an agent or program that the key may start, and whose runs it may change, by messages, decisions and so on; reading is not limited by it; may be repeated (default: all)',
       { read: repeatable },
     ),
     expires: option('<time>', 'the time after which the key expires, such as 12h or 30d (default: never)', { read: duration }),

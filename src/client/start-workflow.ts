@@ -59,7 +59,8 @@ interface WorkflowOptions extends StartCircumstances {
   /**
    * What happens if the run id is taken: `fail` throws `run_exists` (default), `return` returns the existing run, and
    * `restartFailed` starts it again if it ended with status `error`, was terminated or timed out, and otherwise returns the
-   * existing run. A run of another agent or program, and a session, are refused with `run_exists` in any case. If several callers do so at once, it is started once.
+   * existing run. A run of another agent or program, and a session, are refused with `run_exists` in any case. If several callers do so
+   * at once, it is started once.
    */
   ifExists?: IfExists;
   /** The task queue of the workers that have the definition. Default: the client's task queue. */
