@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
 import { type HookEvent, type HookRecord, hooksFor, type HookSnapshot, isBlocking } from '../../src/core/domain/hooks.ts';
-import { defined, isJsonObject, type JsonObject, type JsonValue, parsedJson } from '../../src/core/domain/json.ts';
+import { defined, isJsonObject, isTexts, type JsonObject, type JsonValue, parsedJson } from '../../src/core/domain/json.ts';
 import type { ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { AnyHook, HookContext } from '../../src/define/hooks.ts';
@@ -543,8 +543,4 @@ function instructionsProblem(changes: JsonObject): string | undefined {
   const other = Object.keys(changes).find((key) => key !== 'instructions');
   if (other !== undefined) return `it changes "${other}": only "instructions" can be changed at the start`;
   return isTexts(changes['instructions']) ? undefined : 'it changes "instructions" to something else than a list of texts';
-}
-
-function isTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((text) => typeof text === 'string');
 }

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { BYTE_BUDGETS, jsonBytes } from '../core/domain/byte-budgets.ts';
 import type { ContentItem, ContentPart, SpilledContent, ToolCall, ToolResult } from '../core/domain/content.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
+import { isJsonObject, isTexts, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { identityOf, isSameIdentity, type Principal } from '../core/domain/run.ts';
 import { counted } from '../core/domain/text.ts';
 import { evictedResult } from '../core/domain/window.ts';
@@ -212,10 +212,6 @@ function toResult({ content, name, metadata }: SavedMessage, call: ToolCall): To
     ...(isSpilledContent(spilled) ? { spilled } : {}),
     ...(isTexts(notes) ? { notes } : {}),
   };
-}
-
-function isTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
 function isSpilledContent(value: unknown): value is SpilledContent {

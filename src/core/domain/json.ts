@@ -13,6 +13,11 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** True for a list of texts, which may be empty. */
+export function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
+}
+
 /** Returns the value of a JSON text, or undefined if the text is not JSON. */
 export function parsedJson(text: string): JsonValue | undefined {
   try {

@@ -12,7 +12,7 @@ import {
   type JWTVerifyOptions,
 } from 'jose';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
-import { defined, isJsonObject, type JsonObject } from '../../core/domain/json.ts';
+import { defined, isJsonObject, isTexts, type JsonObject } from '../../core/domain/json.ts';
 import { identityOf, type Principal } from '../../core/domain/run.ts';
 import { principalProblem } from '../../core/input-checks.ts';
 import {
@@ -141,7 +141,8 @@ function requireRights(rights: JwtRights): void {
 function claimedRights({ sub, tenant, org_id: organization, scope, agents }: JWTPayload): JwtRights {
   const owner = textIn('tenant', tenant) ?? textIn('org_id', organization);
   if (typeof sub !== 'string' || sub === '') throw unusableToken('the claim "sub" names nobody: write the user into it');
-  if (!isTexts(agents)) throw unusableToken('the claim "agents" is not a list of names: write a list, or leave it out');
+  if (agents !== undefined && !isTexts(agents))
+    throw unusableToken('the claim "agents" is not a list of names: write a list, or leave it out');
   return {
     principal: identityOf({ tenant: owner, user: sub }),
     scopes: [...new Set(textIn('scope', scope)?.split(' '))].filter(isScope),
@@ -154,10 +155,6 @@ function textIn(name: string, claim: unknown): string | undefined {
   if (claim === undefined || typeof claim === 'string') return claim;
   const kind = claim === null ? 'null' : Array.isArray(claim) ? 'a list' : `of type "${typeof claim}"`;
   throw unusableToken(`the claim "${name}" is ${kind}: write a text, or leave it out`);
-}
-
-function isTexts(claim: unknown): claim is string[] | undefined {
-  return claim === undefined || (Array.isArray(claim) && claim.every((one) => typeof one === 'string'));
 }
 
 /** How long an issuer may take to answer. */

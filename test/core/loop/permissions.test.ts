@@ -141,29 +141,28 @@ describe('a call that was begun before the permissions became narrower', () => {
     return run;
   }
 
+  /** Runs a call of an agent, for whose calls a rule is added while it runs. */
+  async function runAsking(continues: boolean, rule: 'deny' | 'ask'): Promise<{ run: FakeRun; children: FakeChildren }> {
+    const children = new FakeChildren();
+    const ask = testTool('ask', { agent: { name: 'below', share: [], request: true } });
+    const run = await runNarrowed(continues, {
+      snapshot: testSnapshot({ tools: [ask, testTool('pay')] }),
+      model: [called(call('c1', 'ask', { request: 'Go' })), said('done')],
+      children: (one) => children.ports(one),
+      callers: [(one) => narrows(one, rule), children.ends(0)],
+    });
+    return { run, children };
+  }
+
   describe.each([false, true])('(continues as new in between: %s)', (continues) => {
     it('has the answer of its agent as its result', async () => {
-      const children = new FakeChildren();
-      const ask = testTool('ask', { agent: { name: 'below', share: [], request: true } });
-      const run = await runNarrowed(continues, {
-        snapshot: testSnapshot({ tools: [ask, testTool('pay')] }),
-        model: [called(call('c1', 'ask', { request: 'Go' })), said('done')],
-        children: (one) => children.ports(one),
-        callers: [narrows, children.ends(0)],
-      });
+      const { run, children } = await runAsking(continues, 'deny');
       expect(run.steps[0]?.toolCalls).toMatchObject([{ result: 'answer 0', isError: false }]);
       expect(children.started.size).toBe(1);
     });
 
     it('is not asked about while its agent runs', async () => {
-      const children = new FakeChildren();
-      const ask = testTool('ask', { agent: { name: 'below', share: [], request: true } });
-      const run = await runNarrowed(continues, {
-        snapshot: testSnapshot({ tools: [ask, testTool('pay')] }),
-        model: [called(call('c1', 'ask', { request: 'Go' })), said('done')],
-        children: (one) => children.ports(one),
-        callers: [(one) => narrows(one, 'ask'), children.ends(0)],
-      });
+      const { run } = await runAsking(continues, 'ask');
       expect(run.state.approvals.decided).toEqual([]);
       expect(run.steps[0]?.toolCalls).toMatchObject([{ result: 'answer 0', isError: false }]);
     });
