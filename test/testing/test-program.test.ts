@@ -66,6 +66,32 @@ describe('a program', () => {
     ]);
   });
 
+  test('reads the outputs of the last round of each `repeat`, however many rounds the others had', async () => {
+    const rounds = (name: string, atMost: number, last: string) =>
+      repeat(name, { until: { of: last, is: { const: 'never' } }, atMost }, [ask(last, last)]);
+    const program = defineProgram({
+      name: 'rounds',
+      model: MODEL,
+      input: z.object({ items: z.array(z.string()) }),
+      units: [
+        unit('u', {}, [
+          rounds('Twice', 2, 'Draft'),
+          rounds('Thrice', 3, 'Title'),
+          forEach('Each', '{{input.items}}', { atOnce: 1 }, [ask('Look', '{{item}}'), ask('Use', '{{Draft}}, {{Title}}, {{Look}}')]),
+        ]),
+      ],
+    });
+    const answers = ['draft 1', 'draft 2', 'title 1', 'title 2', 'title 3'];
+    const items = ['a', 'b', 'c', 'd'];
+    const { requests } = await testProgram(program, {
+      input: { items },
+      model: scriptedModel([...answers, ...items.flatMap((item) => [`look ${item}`, 'done'])].map((text) => say(text))),
+    });
+    const prompts = requests.map(({ conversation }) => JSON.stringify(conversation[0]?.content));
+    for (const [index, item] of items.entries())
+      expect(prompts[answers.length + 2 * index + 1]).toContain(`draft 2, title 3, look ${item}`);
+  });
+
   test('asks again after a breach, with the failure in the prompt', async () => {
     const program = defineProgram({
       name: 'heal',

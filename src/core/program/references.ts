@@ -344,25 +344,26 @@ export function contextOf(input: JsonObject, outputs: Iterable<readonly [address
 
 /** Returns the look-up for references of a step, from a context with the referenced outputs by step address, as an activity has it. */
 export function lookupOf(document: ProgramDocument, context: UnitContext, at: StepAddress): Lookup {
+  const index = indexOf(document);
   const values: ScopeValues = {
-    index: indexOf(document),
+    index,
     input: context.variable(INPUT),
     outputOf: (address) => (context.hasResult(address) ? context.result(address) : undefined),
-    roundsOf: (address) => lastRound(context.completedSteps, address),
+    roundsOf: (address) => lastRound(index, context.completedSteps, address),
     resolve: (reference, from) => resolveIn(values, reference, from),
   };
   return lookupIn(values, at);
 }
 
-/** Returns the number of rounds of a `repeat`, as found in the addresses of the outputs. */
-function lastRound(outputs: readonly string[], address: string): number {
-  const { unit, indexes } = parseAddress(address);
+/** Returns the number of rounds of a `repeat`, as found in the addresses of the outputs of its steps. */
+function lastRound(index: ProgramIndex, outputs: readonly string[], address: string): number {
+  const { unit, step: block, indexes } = parseAddress(address);
   const depth = indexes.length;
   let rounds = 0;
   for (const text of outputs) {
     const one = parseAddress(text);
-    const isInside = one.unit === unit && indexes.every((index, at) => one.indexes[at] === index);
-    if (isInside) rounds = Math.max(rounds, (one.indexes[depth] ?? -1) + 1);
+    const isInside = one.unit === unit && index.find(unit, one.step)?.loops[depth]?.name === block;
+    if (isInside && indexes.every((item, at) => one.indexes[at] === item)) rounds = Math.max(rounds, (one.indexes[depth] ?? -1) + 1);
   }
   return rounds;
 }
