@@ -138,9 +138,11 @@ interface BothLookups {
 }
 
 /** True if a reference has the same value in both runs. References to steps inside the step itself depend on the others. */
-function hasEqualValue(reference: Reference, { inside }: IndexedStep, { now, earlier }: BothLookups): boolean {
+function hasEqualValue(reference: Reference, { unit, inside }: IndexedStep, { now, earlier }: BothLookups): boolean {
   const [first, second] = reference.path;
-  if (inside.includes(first) || (typeof second === 'string' && inside.includes(second))) return true;
+  // After any other name, the second one is a field or a step of another unit.
+  const name = first === unit.name ? second : first;
+  if (typeof name === 'string' && inside.includes(name)) return true;
   const [a, b] = [now(reference), earlier(reference)];
   if (!a.found || !b.found) return a.found === b.found;
   return isEqual(a.value, b.value);

@@ -122,6 +122,39 @@ describe('a `repeat` whose run is resumed', () => {
   });
 });
 
+describe('a block whose run is resumed', () => {
+  const inner = (name: string, prompt: string): StepDocument => ({
+    name: 'Both',
+    parallel: { branches: [[ask(name, prompt)], [ask('R')]] },
+  });
+
+  it('runs again if a field of the input has changed that is named like a step inside it', async () => {
+    const document = programOf(inner('ticket', 'About {{input.ticket}}'));
+    const { asked } = await resumed({ document, input: { ticket: 'one' }, editedInput: { ticket: 'two' } });
+    expect(asked).toContain('+u.ticket#1');
+  });
+
+  it('runs again if a step of another unit has another output that is named like a step inside it', async () => {
+    const documentWith = (prompt: string): ProgramDocument => ({
+      version: 1,
+      name: 'p',
+      model: 'p/m',
+      units: [
+        { name: 'read', steps: [ask('Sum', prompt)] },
+        { name: 'u', steps: [inner('Sum', 'Of {{read.Sum}}')] },
+      ],
+    });
+    const { asked } = await resumed({ document: documentWith('short'), edited: documentWith('long'), input: {} });
+    expect(asked).toContain('+u.Sum#1');
+  });
+
+  it('is reused if only its own steps refer to one another, also with the name of their unit', async () => {
+    const steps = [ask('Sum'), ask('Next', '{{Sum}} {{u.Sum}}')];
+    const { asked } = await resumed({ document: programOf({ name: 'Both', parallel: { branches: [steps] } }), input: {} });
+    expect(asked).toEqual([]);
+  });
+});
+
 describe('a run that resumes from a step', () => {
   it('runs the step again if it is inside a block that has completed, and reuses the steps before it', async () => {
     const both: StepDocument = { name: 'Both', parallel: { branches: [[ask('L'), ask('M')], [ask('R')]] } };
