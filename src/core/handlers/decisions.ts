@@ -257,6 +257,8 @@ export interface MessageReceiver {
   readonly opensAs?: SessionKind;
   /** The agent that the run starts with, before it has a state. */
   readonly agentName?: string;
+  /** The input of the run of a program, also before it has a state. */
+  readonly programInput?: object;
 }
 
 /** The reason for refusing a request. */

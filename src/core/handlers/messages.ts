@@ -52,19 +52,20 @@ export const send: RequestKind<SendInput, MessageReceipt> = {
 };
 
 function messageRefusal(run: MessageReceiver, input: unknown, now: number): Refusal | undefined {
-  const { runId, inbox, state } = run;
-  const kind = state?.program !== undefined ? 'program' : state !== undefined && isParallel(state) ? 'parallel flow' : undefined;
+  const { runId, inbox, state, programInput } = run;
+  const problem = messageProblem(input);
+  if (problem !== undefined) return { code: problem.code, message: `Run "${runId}" refused a message: ${problem.message}` };
+  const message = input as SendInput;
+  const foreign = otherPrincipalRefusal(run, message.principal);
+  if (foreign !== undefined) return foreign;
+  const isProgram = state?.program !== undefined || programInput !== undefined;
+  const kind = isProgram ? 'program' : state !== undefined && isParallel(state) ? 'parallel flow' : undefined;
   if (kind !== undefined) {
     return {
       code: 'invalid_input',
       message: `Run "${runId}" is a ${kind}, which accepts no messages: decide its pending approvals, or start another run`,
     };
   }
-  const problem = messageProblem(input);
-  if (problem !== undefined) return { code: problem.code, message: `Run "${runId}" refused a message: ${problem.message}` };
-  const message = input as SendInput;
-  const foreign = otherPrincipalRefusal(run, message.principal);
-  if (foreign !== undefined) return foreign;
   const misdirected = otherSessionRefusal(run, message.session);
   if (misdirected !== undefined) return misdirected;
   if (inbox.accepted.has(message.id)) return inbox.isBusy('messages') ? unavailable(run, 'messages') : undefined;

@@ -37,6 +37,20 @@ test.each([undefined, null, 'now', 5, {}, { reason: '' }, { reason: 5 }])(
   },
 );
 
+test('a program refuses messages, also before its worker has resolved it', () => {
+  const starting: MessageReceiver = { runId: 'p-1', inbox: new Inbox(), programInput: { input: {} } };
+  const message = { id: 'm1', content: [{ type: 'text', text: 'hurry' }] };
+  const refusal = { code: 'invalid_input', message: expect.stringContaining('is a program, which accepts no messages') };
+  expect(refuseUpdate(starting, 'send', message, 0)).toMatchObject(refusal);
+  expect(signal(starting, 'send', message)).toMatchObject(refusal);
+  expect(starting.inbox.queued).toBe(0);
+  const others = { ...starting, principal: { tenant: 't', user: 'ann' } };
+  expect(refuseUpdate(others, 'send', { ...message, principal: { tenant: 't', user: 'bob' } }, 0)).toEqual({
+    code: 'run_not_found',
+    message: 'No run "p-1"',
+  });
+});
+
 test('raise does what the Update does, once for its id', () => {
   const run = receiver();
   const raise = { id: 'r1', limits: { steps: 20 }, by: 'ann' };
