@@ -6,7 +6,7 @@ import { type Duration, milliseconds } from '../../domain/time.ts';
 import { typesOf } from '../../json-schema/json-schema.ts';
 import { isReferenceName } from '../references.ts';
 import { KnownCheck, type KnownNames } from './check-known.ts';
-import { exportedSteps, type Place, PlaceCheck, VisibleSteps } from './check-references.ts';
+import { type EarlyFallback, exportedSteps, type Place, PlaceCheck, VisibleSteps } from './check-references.ts';
 import { checkCondition, checkPart, checkSchema } from './check-schema.ts';
 import {
   allSteps,
@@ -145,8 +145,10 @@ class ProgramCheck {
 
   /** Checks steps that run in order. Each one becomes visible to later ones. */
   #list(steps: readonly OutlineStep[], place: ListPlace): void {
+    const fallbacks = earlyFallbacks(steps);
     for (const step of steps) {
       this.#step(step, place);
+      for (const early of fallbacks.get(step) ?? []) this.#asFallback(early.step, { ...place, early });
       for (const exported of exportedSteps([step])) place.visible.steps.add(exported);
     }
   }
@@ -155,17 +157,30 @@ class ProgramCheck {
     const place = { ...list, step };
     checkStepShape(step, this.#problems);
     this.#name(step, 'step', list.names);
+    this.#attemptName(step, list.names);
     this.#itemName(step, list.names);
     checkStepSchemas(step, this.#problems);
     checkStepSettings(step, this.#problems);
     this.#known.step(step, textAt(this.#outline.document, 'model') !== '');
     this.#references.step(step, place);
     this.#references.literals(step);
-    const fallback = laterFallback(step);
-    if (fallback !== undefined) this.#references.step(fallback, { ...list, step: fallback, fallbackOf: step });
     for (const { steps } of step.lists) {
       const inside = { ...place, visible: new VisibleSteps(list.visible, step.kind === 'forEach' ? step : undefined) };
       this.#list(steps, inside);
+      if (step.kind === 'repeat') this.#references.condition(step.body['until'], `${step.path}.repeat.until`, inside);
+    }
+  }
+
+  /** Checks the references of a step, and of those inside it, in the place of the step that falls back to it. */
+  #asFallback(step: OutlineStep, list: ListPlace): void {
+    const place = { ...list, step };
+    this.#references.step(step, place);
+    for (const { steps } of step.lists) {
+      const inside = { ...place, visible: new VisibleSteps(list.visible, step.kind === 'forEach' ? step : undefined) };
+      for (const inner of steps) {
+        this.#asFallback(inner, inside);
+        for (const exported of exportedSteps([inner])) inside.visible.steps.add(exported);
+      }
       if (step.kind === 'repeat') this.#references.condition(step.body['until'], `${step.path}.repeat.until`, inside);
     }
   }
@@ -176,6 +191,16 @@ class ProgramCheck {
     this.#add(`${path}.name`, nameProblem(name) ?? reservedProblem(name));
     const first = names.get(name) ?? one;
     if (first !== one) this.#problems.add(`${path}.name`, `${first.path} is also named ${quoted(name)}: give each ${noun} its own name`);
+  }
+
+  /** The calls and runs of further attempts are named after the step and the attempt. */
+  #attemptName({ name, path }: OutlineStep, names: ReadonlyMap<string, OutlineStep>): void {
+    const [, step = '', attempt = ''] = /^(.+)#(\d+)$/u.exec(name) ?? [];
+    if (!names.has(step)) return;
+    this.#problems.add(
+      `${path}.name`,
+      `${quoted(name)} is the name of attempt ${attempt} of the step ${quoted(step)}: choose another name`,
+    );
   }
 
   /** The name of an item hides steps and units with the same name, and the items of outer blocks. */
@@ -239,10 +264,26 @@ function cycleProblem(cycle: readonly OutlineUnit[]): string | undefined {
   return `units need each other in a cycle: ${way.join(' > ')}`;
 }
 
-/** Returns a step's fallback if it comes later, so that it may run before its turn. */
-function laterFallback(step: OutlineStep): OutlineStep | undefined {
-  const name = textAt(objectAt(step.value, 'refine'), 'fallback');
-  return name === '' ? undefined : step.list.steps.find((other) => other.name === name && other.order > step.order);
+/**
+ * Returns the steps of a list that may run before their turn, each as the fallback of another, by the earliest step in whose place they may
+ * run: its later fallback, the fallback of that, and so on. An earlier fallback has run, and its output is taken.
+ */
+function earlyFallbacks(steps: readonly OutlineStep[]): ReadonlyMap<OutlineStep, EarlyFallback[]> {
+  const byName = firstByName(steps);
+  const nextOf = (step: OutlineStep): OutlineStep | undefined => byName.get(textAt(objectAt(step.value, 'refine'), 'fallback'));
+  const found = new Map<OutlineStep, EarlyFallback[]>();
+  const early = new Set<OutlineStep>();
+  for (const first of steps) {
+    const chain: EarlyFallback[] = [];
+    let of = first;
+    for (let step = nextOf(of); step !== undefined && step.order > first.order && !early.has(step); step = nextOf(of)) {
+      early.add(step);
+      chain.push({ step, of });
+      of = step;
+    }
+    found.set(first, chain);
+  }
+  return found;
 }
 
 /** Names with a special meaning in references: the program's input, a step's output, the item of `forEach`. */

@@ -23,8 +23,14 @@ export interface Place {
   /** Absent for references of a unit itself. */
   step?: OutlineStep;
   visible: VisibleSteps;
-  /** The step is the fallback of this one, and may run before its own turn. */
-  fallbackOf?: OutlineStep;
+  /** The step is this fallback or inside it, and may run before its own turn. */
+  early?: EarlyFallback;
+}
+
+/** A step that may run before its turn, and the step whose fallback it is. */
+export interface EarlyFallback {
+  step: OutlineStep;
+  of: OutlineStep;
 }
 
 /** The steps of a unit by name, and the steps visible after its end. */
@@ -62,6 +68,7 @@ export class PlaceCheck {
   /** Checks the references in all texts of a value. */
   template({ value, path }: Template, place: Place): void {
     for (const placed of referencesIn(value, path)) this.#check(placed.reference, placed.path, place);
+    if (place.early !== undefined) return;
     const stray = strayBraces(value);
     if (stray !== undefined) this.#problems.warn(path, `${quoted(stray)} is not a reference, and stays unchanged`);
   }
@@ -70,8 +77,8 @@ export class PlaceCheck {
   whole(text: string, path: string, place: Place): void {
     if (text === '') return;
     const reference = readReference(text);
-    if (reference === undefined) this.#problems.add(path, `${quoted(text)} is not a reference: write one such as "{{Step.items}}"`);
-    else this.#check(reference, path, place);
+    if (reference !== undefined) return this.#check(reference, path, place);
+    if (place.early === undefined) this.#problems.add(path, `${quoted(text)} is not a reference: write one such as "{{Step.items}}"`);
   }
 
   /** Checks the reference of a condition, if there is one. */
@@ -95,6 +102,7 @@ export class PlaceCheck {
   }
 
   #check(reference: Reference, path: string, place: Place): void {
+    if (place.early !== undefined) return this.#inEarly(reference, path, place, place.early);
     const [first, second] = reference.path;
     if (first === 'input')
       return this.#field(reference, { schema: objectAt(this.#document, 'input'), rest: reference.path.slice(1) }, path);
@@ -130,11 +138,18 @@ export class PlaceCheck {
   /** Checks a reference to a step of the same unit. */
   #step(reference: Reference, { step, rest }: { step: OutlineStep; rest: readonly (string | number)[] }, { path, place }: Located): void {
     if (place.visible.has(step)) return this.#field(reference, { schema: outputSchema(step), rest: withoutOutput(rest) }, path);
-    const why =
-      place.fallbackOf === undefined
-        ? whyInvisible(step, place.step)
-        : `${quoted(step.name)} may not have run when this step runs as the fallback of ${quoted(place.fallbackOf.name)}`;
-    this.#problems.addUnlessLenient(path, `${quoted(reference.written)}: ${why}`);
+    this.#problems.addUnlessLenient(path, `${quoted(reference.written)}: ${whyInvisible(step, place.step)}`);
+  }
+
+  /** Checks only whether the step that a reference names has run: everything else is checked in the step's own turn. */
+  #inEarly(reference: Reference, path: string, { unit, step: at, visible }: Place, early: EarlyFallback): void {
+    const [first, second] = reference.path;
+    const own = unit === undefined ? undefined : this.#units.get(unit.name)?.byName;
+    if (visible.hasItem(first)) return;
+    const step = own?.get(first) ?? (first === unit?.name && typeof second === 'string' ? own?.get(second) : undefined);
+    if (step === undefined || visible.has(step)) return;
+    const when = `${early.step === at ? 'this step' : quoted(early.step.name)} runs as the fallback of ${quoted(early.of.name)}`;
+    this.#problems.addUnlessLenient(path, `${quoted(reference.written)}: ${quoted(step.name)} may not have run when ${when}`);
   }
 
   #whyNotEnded(other: OutlineUnit, { unit }: Place): string | undefined {

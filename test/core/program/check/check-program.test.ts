@@ -156,6 +156,13 @@ describe('names', () => {
     expect(problemsOf(withSteps(ask(name)))).toHaveLength(1);
   });
 
+  test('are not those of further attempts of another step, whose calls and runs would have the same ids', () => {
+    expect(problemsOf(withSteps(ask('Call'), { name: 'P', parallel: { branches: [[ask('Call#2')]] } }))).toEqual([
+      'units[0].steps[1].parallel.branches[0][0].name: "Call#2" is the name of attempt 2 of the step "Call": choose another name',
+    ]);
+    expect(problemsOf(withSteps(ask('Call#1'), ask('Call#2'), ask('Call #3')))).toEqual([]);
+  });
+
   test('of items hide no step and no unit, and an outer item only with a warning', () => {
     const each = (name: string, as: string | undefined, ...steps: object[]): object => ({
       name,

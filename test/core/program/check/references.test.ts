@@ -104,6 +104,27 @@ describe('a reference inside a unit', () => {
     expect(problemsOf(withSteps(ask('B'), first, ask('C', '{{B}}')))).toEqual([]);
   });
 
+  test('of a fallback of a fallback is checked where it may run first', () => {
+    const falls = (name: string, fallback: string): object => ({ ...ask(name), refine: { onExhaustion: 'fallback', fallback } });
+    expect(problemsOf(withSteps(falls('A', 'B'), falls('B', 'C'), ask('C', '{{A}}')))).toEqual([
+      'units[0].steps[2].ask.prompt: "{{A}}": "A" may not have run when this step runs as the fallback of "B"',
+    ]);
+    expect(problemsOf(withSteps(ask('C'), falls('A', 'B'), falls('B', 'C'), ask('D', '{{A}}, {{B}}, {{C}}')))).toEqual([]);
+  });
+
+  test('of a step inside a fallback is checked where the fallback may run, and any other problem of it is told once', () => {
+    const first = { ...ask('A'), refine: { onExhaustion: 'fallback', fallback: 'F' } };
+    const block = { name: 'F', parallel: { branches: [[ask('C'), ask('D', '{{B}} {{C}} {{Gone}}')]] } };
+    const path = 'units[0].steps[2].parallel.branches[0][1].ask.prompt';
+    expect(problemsOf(withSteps(first, ask('B'), block))).toEqual([
+      `${path}: "{{B}}": "B" may not have run when "F" runs as the fallback of "A"`,
+      `${path}: "{{Gone}}": nothing is named "Gone" here`,
+    ]);
+    expect(problemsOf(withSteps(first, ask('B'), ask('F', '{{Gone}}')))).toEqual([
+      'units[0].steps[2].ask.prompt: "{{Gone}}": nothing is named "Gone" here',
+    ]);
+  });
+
   test('is found in arguments, conditions, lists and waits', () => {
     const gone = { of: 'Gone', is: {} };
     const steps = [
