@@ -119,8 +119,9 @@ async function outputOf(run: ProgramRun): Promise<ProgramOutput> {
   if (unloaded !== undefined) return unloaded;
   if (output === undefined) return { type: 'made', value: steps.get(last)?.output ?? null };
   try {
-    const resolved = resolveValue(output, lookupAt(run.program, AT));
-    return { type: 'made', value: resolved.ok ? resolved.value : null };
+    const resolved = resolveValue(output, lookupAt(run.program, AT), { lenient: document.lenient });
+    if (resolved.ok) return { type: 'made', value: resolved.value };
+    return { type: 'failed', error: { code: 'invalid_output', message: `The program has no output: ${resolved.problem}` } };
   } catch (error) {
     return { type: 'failed', error: { code: 'internal', message: errorMessage(error) } };
   }

@@ -160,6 +160,28 @@ describe('the failure of a step', () => {
   });
 });
 
+describe('the output of a program with a reference to a field that is not there', () => {
+  const program = (lenient: boolean) =>
+    defineProgram({
+      name: 'p',
+      model: 'scripted/m',
+      units: [unit('u', {}, [ask('A', 'q')])],
+      output: { answer: '{{u.A}}', by: '{{input.author}}' },
+      ...(lenient ? { lenient } : {}),
+    });
+
+  test('is the error of the run, whose units have their results', async () => {
+    const { result } = await testProgram(program(false), { model: scriptedModel([say('one')]) });
+    expect(result).toMatchObject({ status: 'error', errorCode: 'invalid_output', output: null, units: [{ status: 'completed' }] });
+    expect(result.error).toBe('The program has no output: the reference "{{input.author}}" leads to no value');
+  });
+
+  test('keeps that reference in a lenient program', async () => {
+    const { result } = await testProgram(program(true), { model: scriptedModel([say('one')]) });
+    expect(result).toMatchObject({ status: 'completed', output: { answer: 'one', by: '{{input.author}}' } });
+  });
+});
+
 test('a test has the trace of the run, which says if an answer is structured', async () => {
   const { trace } = await asked([structured({ score: 1 })], { output: SCORE });
   const responses = trace.spans[0]?.events.filter(({ event_type: type }) => type === 'model_response');

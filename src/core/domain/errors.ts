@@ -45,7 +45,11 @@ export const ERROR_CODES = {
   hook_denied: { retryable: false, httpStatus: 403, description: 'A hook denied the model call.' },
   invalid_agent: { retryable: false, httpStatus: 422, description: 'The agent could not be resolved: its definition is invalid.' },
   instructions_failed: { retryable: true, description: "The agent's function for its instructions threw." },
-  invalid_output: { retryable: false, description: 'The answer did not fit the output schema in the attempts allowed.' },
+  invalid_output: {
+    retryable: false,
+    description:
+      'The answer did not fit the output schema in the attempts allowed, or a reference in the output of a program leads to no value.',
+  },
   payload_too_large: { retryable: false, httpStatus: 413, description: 'A value is larger than Temporal stores in one payload.' },
   transcript_unavailable: { retryable: true, httpStatus: 503, description: 'The conversation could not be read from the workflow.' },
   // Retryable because another worker of the queue may have it, for example during a deploy; attempts are always bounded.
