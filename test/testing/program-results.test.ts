@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAnchor } from '../../src/index.ts';
-import { ask, type AskOptions, defineProgram, parallel, unit } from '../../src/define/program/index.ts';
+import { ask, type AskOptions, defineProgram, parallel, program as runProgram, sleep, unit } from '../../src/define/program/index.ts';
 import {
   failWith,
   malformed,
@@ -140,6 +140,19 @@ describe('the failure of a step', () => {
     expect(result.units[0]?.error).toMatchObject({ code: 'refine_exhausted', cause: { code: 'anchor_breach' } });
   });
 
+  test.each([
+    ['10m', 'step_timeout', "Step 'Wait' timed out after 10m"],
+    ['2h', 'child_failed', "The program 'inner' of step 'Wait' ended with limit_reached (deadline)"],
+  ])(
+    'names what ended a child at its deadline: the timeout of its step of %s, or the hour of the child',
+    async (timeout, code, message) => {
+      const inner = defineProgram({ name: 'inner', limits: { deadline: '1h' }, units: [unit('u', {}, [sleep('Nap', '1d')])] });
+      const outer = defineProgram({ name: 'outer', units: [unit('u', {}, [runProgram('Wait', inner, {}, { timeout: timeout as '2h' })])] });
+      const tested = await testProgram(outer, { model: scriptedModel([]) });
+      expect(stepOf(tested)).toMatchObject({ status: 'failed', error: { code, message } });
+    },
+  );
+
   test('is that a fallback has no output', async () => {
     const program = defineProgram({
       name: 'p',
@@ -161,7 +174,7 @@ describe('the failure of a step', () => {
 });
 
 describe('the output of a program with a reference to a field that is not there', () => {
-  const program = (lenient: boolean) =>
+  const quoting = (lenient: boolean): ReturnType<typeof defineProgram> =>
     defineProgram({
       name: 'p',
       model: 'scripted/m',
@@ -171,13 +184,13 @@ describe('the output of a program with a reference to a field that is not there'
     });
 
   test('is the error of the run, whose units have their results', async () => {
-    const { result } = await testProgram(program(false), { model: scriptedModel([say('one')]) });
+    const { result } = await testProgram(quoting(false), { model: scriptedModel([say('one')]) });
     expect(result).toMatchObject({ status: 'error', errorCode: 'invalid_output', output: null, units: [{ status: 'completed' }] });
     expect(result.error).toBe('The program has no output: the reference "{{input.author}}" leads to no value');
   });
 
   test('keeps that reference in a lenient program', async () => {
-    const { result } = await testProgram(program(true), { model: scriptedModel([say('one')]) });
+    const { result } = await testProgram(quoting(true), { model: scriptedModel([say('one')]) });
     expect(result).toMatchObject({ status: 'completed', output: { answer: 'one', by: '{{input.author}}' } });
   });
 });

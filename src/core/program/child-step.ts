@@ -12,7 +12,7 @@ import { inheritedRules } from '../domain/parts.ts';
 import { DEFAULT_CHILD_CHECK_MS, MAX_RUN_DEPTH, type ParentInput, parentOf, type RunInput } from '../domain/run-input.ts';
 import type { Principal } from '../domain/run.ts';
 import { oneLine } from '../domain/text.ts';
-import { isoTime, milliseconds } from '../domain/time.ts';
+import { type Duration, isoTime, milliseconds } from '../domain/time.ts';
 import { isCutOff } from '../domain/tool-calls.ts';
 import type { AnswerVerdict, StepError, StepNote } from '../domain/verdicts.ts';
 import { points } from '../kernel/points.ts';
@@ -275,12 +275,17 @@ function childFailure(running: RunningStep, { timeout }: StepDocument, result: R
   const { status, stopReason, error, errorCode = '', output, agentName } = result;
   const partial = output === null || output === '' ? '' : `Partial answer: ${cutText(insertedText(output), PARTIAL_BYTES)}`;
   const details = [error ?? '', partial].filter((text) => text !== '').join('\n');
-  if (stopReason === 'deadline' && timeout !== undefined) {
+  if (stopReason === 'deadline' && timeout !== undefined && hasTimeOf(result, timeout)) {
     return timeoutFailure(timeout, running.address, details);
   }
   if (running.state.kind === 'ask' && isModelFailure(errorCode)) return modelCallFailure(error ?? '', running.address);
   const reason = status === stopReason ? status : `${status} (${stopReason})`;
   return stepFailure(running, 'child_failed', `The ${childNoun(running)} '${agentName}' of step '${step}' ended with ${reason}`, details);
+}
+
+/** False for a child with an earlier deadline than the timeout of its step: one that it has itself, or that the program leaves it. */
+function hasTimeOf({ limits }: RunResultFields, timeout: Duration): boolean {
+  return limits.deadlineMs === undefined || limits.deadlineMs >= milliseconds(timeout, 'the timeout of a step');
 }
 
 /** Returns the failure of an attempt whose child gave an empty answer, or one that was cut off: later steps would treat it as complete. */

@@ -14,7 +14,7 @@ import { update } from '../fakes/callers.ts';
 import type { PlannedCall, PlannedRun, PlannedTurn } from './planned-run.ts';
 
 /** The current execution of a run, for the actors around it. */
-export interface ActiveRun extends Required<Omit<MessageReceiver, 'principal' | 'opensAs' | 'agentName'>> {
+export interface ActiveRun extends Required<Omit<MessageReceiver, 'principal' | 'opensAs' | 'agentName' | 'programInput'>> {
   /** The record so far, of all executions. */
   record(): Event[];
 }

@@ -105,7 +105,7 @@ describe('a reference inside a unit', () => {
   });
 
   test('of a fallback of a fallback is checked where it may run first', () => {
-    const falls = (name: string, fallback: string): object => ({ ...ask(name), refine: { onExhaustion: 'fallback', fallback } });
+    const falls = (name: string, fallback: string): JsonObject => ({ ...ask(name), refine: { onExhaustion: 'fallback', fallback } });
     expect(problemsOf(withSteps(falls('A', 'B'), falls('B', 'C'), ask('C', '{{A}}')))).toEqual([
       'units[0].steps[2].ask.prompt: "{{A}}": "A" may not have run when this step runs as the fallback of "B"',
     ]);
