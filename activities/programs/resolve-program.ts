@@ -312,8 +312,10 @@ export async function earlierRun(
     if (output !== undefined) earlier.outputs.push([address, output]);
     else if (spilled !== undefined && id !== undefined) earlier.outputs.push([address, await load({ address, id, spilled })]);
   }
-  for (const [address, { items, spilledItems = [], rounds }] of unfinished) {
+  for (const [address, { rounds }] of [...ended, ...unfinished]) {
     if (rounds !== undefined) (earlier.rounds ??= []).push([address, rounds]);
+  }
+  for (const [address, { items, spilledItems = [] }] of unfinished) {
     const outputs: Record<string, JsonValue> = { ...items };
     for (const { id, spilled } of spilledItems) {
       const value = await load({ address: `${address}${ITEMS_SUFFIX}`, id, spilled });

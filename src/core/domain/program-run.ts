@@ -45,7 +45,7 @@ export interface EarlierRun {
   outputs: [address: string, output: JsonValue][];
   /** The outputs of the ended items of each `forEach` that has not completed, by address and index. Absent if there are none. */
   items?: [address: string, outputs: Record<string, JsonValue>][];
-  /** The number of rounds started of each `repeat` that has not completed, by address. Absent if there are none. */
+  /** The number of rounds started of each `repeat`, by address. Absent if there are none. */
   rounds?: [address: string, rounds: number][];
 }
 

@@ -7,10 +7,13 @@ import { bareReferences, contextOf, type Lookup, lookupAt, lookupOf, readReferen
 
 // Programs: results of an earlier run.
 
-/** Ends a step with its output from the earlier run, if the step is the same. Returns false for any other step. */
+/**
+ * Ends a step with its output from the earlier run, if the step is the same. Returns false for any other step, and for a block with steps
+ * that others outside of it name: it runs, and its steps are reused, so that these find their outputs.
+ */
 export function reuse(run: ProgramRun, running: RunningStep): boolean {
   const output = reusableOutput(run.program, running.address);
-  if (output === undefined) return false;
+  if (output === undefined || isNamedInside(run.program.document, running.address)) return false;
   endReused(run, running, output);
   return true;
 }
@@ -71,6 +74,44 @@ function itemsBefore({ earlier }: ProgramState, address: StepAddress): Readonly<
 export function roundsBefore(program: ProgramState, address: StepAddress): number | undefined {
   const rounds = resultAt(program.earlier?.rounds, address);
   return rounds !== undefined && isSameStep(program, address, comparedValues) ? rounds : undefined;
+}
+
+/** For each block of a document, whether a step outside of it names one inside. A document never changes. */
+const namedInside = new WeakMap<StepDocument, boolean>();
+
+/** True for a block with a step that one outside of it names, or the program's output, or a unit. */
+function isNamedInside(document: ProgramDocument, { unit: name, step: blockName }: StepAddress): boolean {
+  const { step: block, inside } = indexOf(document).get(name, blockName);
+  const known = namedInside.get(block);
+  if (known !== undefined) return known;
+  const visible = new Set(visibleAfter(block));
+  const others = allSteps(document).filter(({ unit, step }) => unit.name !== name || (step !== block && !inside.includes(step.name)));
+  const parts = [
+    ...others.map(({ unit, step }) => ({ unit: unit.name, part: withoutLists(step) })),
+    ...document.units.map(({ steps: _, ...unit }) => ({ unit: unit.name, part: unit })),
+    { unit: '', part: { output: document.output ?? null } },
+  ];
+  const isNamed = ({ path: [first, second] }: Reference, unit: string): boolean =>
+    (unit === name && visible.has(first)) || (first === name && typeof second === 'string' && visible.has(second));
+  const found =
+    visible.size > 0 &&
+    parts.some(({ unit, part }) => {
+      const value = JSON.parse(JSON.stringify(part)) as JsonObject;
+      return [...referencesIn(value).map(({ reference }) => reference), ...bareReferences(value)].some((one) => isNamed(one, unit));
+    });
+  namedInside.set(block, found);
+  return found;
+}
+
+/** Returns the names of the steps inside a block that have certainly run after it. */
+function visibleAfter({ parallel, repeat }: StepDocument): string[] {
+  const lists = parallel?.branches ?? (repeat === undefined ? [] : [repeat.steps]);
+  return lists.flat().flatMap((step) => [step.name, ...visibleAfter(step)]);
+}
+
+/** Returns a step without the steps inside it: of a block, its conditions and its list. */
+function withoutLists({ when, parallel, branch, forEach, repeat, ...others }: StepDocument): object {
+  return { ...others, when, cases: branch?.cases.map((one) => ({ when: one.when })), in: forEach?.in, until: repeat?.until };
 }
 
 /** Returns what an earlier run has for a step. */

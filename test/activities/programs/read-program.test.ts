@@ -47,7 +47,10 @@ test('a run takes over the ended items of a `forEach` that has not completed, an
     ['u.Failed', { 0: 'u.Failed.items id-2', 1: 'b', 2: 'c' }],
     ['u.Stopped', { 0: null }],
   ]);
-  expect(rounds).toEqual([['u.Rounds', 3]]);
+  expect(rounds).toEqual([
+    ['u.Done', 2],
+    ['u.Rounds', 3],
+  ]);
 });
 
 test('stored items count before any is loaded', async () => {

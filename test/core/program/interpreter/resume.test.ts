@@ -148,6 +148,22 @@ describe('a block whose run is resumed', () => {
     expect(asked).toContain('+u.Sum#1');
   });
 
+  it('reuses the outputs of its steps for those after it that name them', async () => {
+    const until = { of: 'Two', is: { const: 'first u.Two[2]' } };
+    const document = programOf(
+      {
+        name: 'Both',
+        parallel: { branches: [[ask('L')], [{ name: 'Rounds', repeat: { until, atMost: 9, steps: [ask('One'), ask('Two')] } }]] },
+      },
+      { name: 'Skipped', when: { of: 'input.none', is: {} }, parallel: { branches: [[ask('Never')]] } },
+      ask('Use', '{{L}}, {{One}}, {{Two}}, {{Rounds}} {{Never}}'),
+    );
+    const { asked, again } = await resumed({ document, input: {}, failing: ['u.Use'] });
+    expect(asked).toEqual(['+u.Use#1']);
+    const rounds = { 'u.One[2]': 'first u.One[2]', 'u.Two[2]': 'first u.Two[2]', 'u.Rounds': 'first u.Two[2]' };
+    expect(again.inputs['u.Use#1']).toEqual({ 'u.L': 'first u.L', ...rounds });
+  });
+
   it('is reused if only its own steps refer to one another, also with the name of their unit', async () => {
     const steps = [ask('Sum'), ask('Next', '{{Sum}} {{u.Sum}}')];
     const { asked } = await resumed({ document: programOf({ name: 'Both', parallel: { branches: [steps] } }), input: {} });
