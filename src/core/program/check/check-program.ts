@@ -1,9 +1,10 @@
 import { errorMessage } from '../../domain/errors.ts';
 import { isJsonObject, isTooDeep, type JsonObject, type JsonValue } from '../../domain/json.ts';
+import { clockMinutes } from '../../domain/quiet-hours.ts';
 import { BLOCKS, PROGRAM_LIMITS, type ProgramDocument, STEP_KINDS } from '../../domain/program-document.ts';
 import { utf8Length } from '../../domain/text.ts';
 import { type Duration, milliseconds } from '../../domain/time.ts';
-import { typesOf } from '../../json-schema/json-schema.ts';
+import { propertiesOf, typesOf } from '../../json-schema/json-schema.ts';
 import { isReferenceName } from '../references.ts';
 import { KnownCheck, type KnownNames } from './check-known.ts';
 import { type EarlyFallback, exportedSteps, type Place, PlaceCheck, VisibleSteps } from './check-references.ts';
@@ -117,13 +118,13 @@ class ProgramCheck {
   document(): void {
     const { document, units } = this.#outline;
     const problems = this.#problems;
-    checkPart(PROGRAM_SCHEMA, { value: document, path: '' }, problems);
+    checkPart(PROGRAM_PART, { value: document, path: '' }, problems);
     const name = textAt(document, 'name');
     this.#add('name', name === '' ? undefined : nameProblem(name));
     this.#known.model(textAt(document, 'model'), 'model');
     checkInputSchema(document['input'], problems);
     checkDuration(objectAt(document, 'limits'), 'deadline', { path: 'limits', problems });
-    this.#add('quietHours', quietHoursProblem(objectAt(document, 'quietHours')));
+    checkQuietHours(objectAt(document, 'quietHours'), problems);
     if (units.length === 0 && Array.isArray(document['units'])) problems.addUnlessLenient('units', 'the program has no unit');
     for (const unit of units) this.#unit(unit);
     const { output } = document;
@@ -196,7 +197,7 @@ class ProgramCheck {
   /** The calls and runs of further attempts are named after the step and the attempt. */
   #attemptName({ name, path }: OutlineStep, names: ReadonlyMap<string, OutlineStep>): void {
     const [, step = '', attempt = ''] = /^(.+)#(\d+)$/u.exec(name) ?? [];
-    if (!names.has(step)) return;
+    if (attempt === '' || !names.has(step)) return;
     this.#problems.add(
       `${path}.name`,
       `${quoted(name)} is the name of attempt ${attempt} of the step ${quoted(step)}: choose another name`,
@@ -247,9 +248,32 @@ function checkInputSchema(input: JsonValue | undefined, problems: Problems): voi
   if (types.length > 0 && !types.includes('object')) problems.add('input', 'the input of a program is an object: write "type": "object"');
 }
 
-/** Quiet hours must have a length. */
-function quietHoursProblem({ from, to }: JsonObject): string | undefined {
-  return typeof from === 'string' && from === to ? `they begin and end at ${quoted(from)}: write two times, or leave them out` : undefined;
+/** The schema of a program, without the form of the times of its quiet hours, which are checked separately. */
+const PROGRAM_PART: JsonObject = {
+  ...PROGRAM_SCHEMA,
+  properties: { ...propertiesOf(PROGRAM_SCHEMA), quietHours: fields({ from: TEXT, to: TEXT, zone: TEXT }) },
+};
+
+/** Quiet hours must have a length, and a zone that exists. A worker pins its offsets when a run begins. */
+function checkQuietHours(quietHours: JsonObject, problems: Problems): void {
+  for (const name of ['from', 'to']) {
+    const time = textAt(quietHours, name);
+    if (time === '' || clockMinutes(time) !== undefined) continue;
+    problems.add(`quietHours.${name}`, `the time is ${quoted(time)}: write one from "00:00" to "23:59"`);
+  }
+  const [from, zone] = [textAt(quietHours, 'from'), textAt(quietHours, 'zone')];
+  if (from !== '' && from === textAt(quietHours, 'to'))
+    problems.add('quietHours', `they begin and end at ${quoted(from)}: write two times, or leave them out`);
+  if (zone !== '' && !isZone(zone))
+    problems.add('quietHours.zone', `no time zone is named ${quoted(zone)}: write its IANA name, such as "Europe/Berlin"`);
+}
+
+function isZone(timeZone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
 }
 
 /** The maximum number of units of a cycle in a message. */

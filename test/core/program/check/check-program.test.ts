@@ -161,6 +161,7 @@ describe('names', () => {
       'units[0].steps[1].parallel.branches[0][0].name: "Call#2" is the name of attempt 2 of the step "Call": choose another name',
     ]);
     expect(problemsOf(withSteps(ask('Call#1'), ask('Call#2'), ask('Call #3')))).toEqual([]);
+    expect(problemsOf(withSteps(ask('')))).toEqual(['units[0].steps[0].name: expected at least 1 character, got 0']);
   });
 
   test('of items hide no step and no unit, and an outer item only with a warning', () => {
