@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { getClient, log } from '@temporalio/activity';
 import { agentModels, type AgentSnapshot, estimatedPromptTokens, type RecallBounds, toolOwner } from '../../src/core/domain/agent.ts';
+import { isUsedCallId } from '../../src/core/domain/call-ids.ts';
 import { isToolCall, SPILLED_CONTENT, type SpilledContent } from '../../src/core/domain/content.ts';
 import { cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { defined, isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
@@ -17,7 +18,7 @@ import {
   unknownHostedTool,
 } from '../../src/core/domain/model.ts';
 import { type ActivityNotes, notesOf } from '../../src/core/domain/parts.ts';
-import type { Folded, Window, WindowEvent } from '../../src/core/domain/window.ts';
+import { callIdsIn, type Folded, type Window, type WindowEvent } from '../../src/core/domain/window.ts';
 import { UnitContext } from '../../src/core/program/references.ts';
 import type { CallModelInput, CallModelOutput, OfRun } from '../../src/core/protocol.ts';
 import { memoryNamespace, type RecalledEntry, recalledEntry, recallText } from '../../src/memory/memory-store.ts';
@@ -109,7 +110,7 @@ export async function answerModelCall(
   const facts = { mayBeEmpty, cache, interruptibleBy: input.run ?? '', ...defined({ readFile: fileReader(runtime) }) };
   const options = { ...streamed, ...facts, ...callContext(runtime, input, snapshot) };
   const outcome = await askModel(runtime.aborts, options, async ({ answer, signal, eventId, model, origin }) => {
-    const known = { ...contextOfAnswer(runtime, input, askingModel(snapshot, model)), knownCallIds: callIds(window), eventId };
+    const known = { ...contextOfAnswer(runtime, input, askingModel(snapshot, model)), isUsedCallId: usedIn(window), eventId };
     const scope = { runtime, run: input, snapshot, signal };
     const { answer: given, notes } = await answeredByParts(scope, answer);
     const interpreted = interpretReply(given, known, input.final === true);
@@ -140,7 +141,7 @@ function contextOfAnswer(
   { registry, payloadStore }: ActivityRuntime,
   { through }: CallModelInput,
   snapshot: AgentSnapshot,
-): Omit<Parameters<typeof interpretReply>[1], 'knownCallIds' | 'eventId'> {
+): Omit<Parameters<typeof interpretReply>[1], 'isUsedCallId' | 'eventId'> {
   return {
     snapshot,
     outputZod: registry.outputZod(toolOwner(snapshot)),
@@ -234,11 +235,11 @@ async function askedModels(
   };
 }
 
-/** Returns the ids of the calls in the conversation, which a new call must not reuse. */
-function callIds({ events }: Window): Set<string> {
-  const ids = new Set<string>();
-  for (const { content } of events) for (const item of content) if (isToolCall(item)) ids.add(item.toolCallId);
-  return ids;
+/** Returns whether an id is one of the run's calls, in the conversation or removed from it. */
+function usedIn({ events, usedCallIds = [] }: Window): (id: string) => boolean {
+  const inside = new Set(callIdsIn(events));
+  const isRemoved = isUsedCallId(usedCallIds);
+  return (id) => inside.has(id) || isRemoved(id);
 }
 
 /** Returns a response with the verdict on its answer, if it is an answer. */

@@ -133,7 +133,7 @@ export async function answerAsk(
     ...callContext(runtime, input, snapshot),
   };
   const outcome = await askModel(runtime.aborts, options, async ({ answer, eventId }) => {
-    const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), eventId, uuid: shortId });
+    const interpreted = interpretResponse(answer, { snapshot: own, isUsedCallId: () => false, eventId, uuid: shortId });
     logWarnings(runtime, input, own.model, interpreted);
     const response = limitResponseSize(lenient ? asGiven(interpreted, answer) : interpreted, own.model);
     const checks = { ask: step.ask ?? { prompt: '' }, anchors, lenient, step: address.step };

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { ToolResult } from '../../src/core/domain/content.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import { emptyWindow, extendWindow, type Folded, type Window, type WindowEvent, windowEventBytes } from '../../src/core/domain/window.ts';
 import { type NewEvents, type OfRun, QUERIES, type TranscriptAnswer, type TranscriptQuestion } from '../../src/core/protocol.ts';
 import { queryRun, type RunKey, runKey } from './query-run.ts';
@@ -263,8 +264,9 @@ async function askRun(windows: Window[], fetch: FetchTranscript): Promise<Window
     return list.reduce(extendWindow, windows.find(({ through }) => through === since) ?? emptyWindow());
   }
   const events = list as WindowEvent[];
-  const { through, lastEventId } = answer;
-  return { events, through, lastEventId, bytes: events.reduce((sum, event) => sum + windowEventBytes(event), 0) };
+  const { through, lastEventId, usedCallIds } = answer;
+  const bytes = events.reduce((sum, event) => sum + windowEventBytes(event), 0);
+  return { events, through, lastEventId, bytes, ...defined({ usedCallIds }) };
 }
 
 /** Returns the size of an entry. Its windows share their events. */

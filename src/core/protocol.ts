@@ -1,6 +1,6 @@
 import type { Decision } from './domain/approvals.ts';
 import type { FromCall } from './domain/run-input.ts';
-import type { Folded, WindowEvent } from './domain/window.ts';
+import type { Folded, Window, WindowEvent } from './domain/window.ts';
 import type { ContinueAsNewState } from './kernel/continue-as-new.ts';
 
 // The names shared by workflow, activities and clients. Renaming one breaks the runs that use it.
@@ -286,7 +286,10 @@ export interface TranscriptQuestion {
 export type TranscriptAnswer = TranscriptPage &
   (
     | /** Events that extend the activity's window after `since` events. */ { type: 'events'; since: number; events: Folded[] }
-    | /** The whole window, because the run knows none of the activity's. */ { type: 'window'; events: WindowEvent[] }
+    | /** The whole window, because the run knows none of the activity's. */ ({ type: 'window'; events: WindowEvent[] } & Pick<
+        Window,
+        'usedCallIds'
+      >)
   );
 
 /** The position of a page in its list, and the resulting window of the run. */

@@ -3,6 +3,7 @@ import { isCodeCallId, mayCall } from '../core/code/callable-tools.ts';
 import { checkRunCode, RUN_CODE_PARAMETERS } from '../core/code/run-code.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
 import { jsonBytes } from '../core/domain/byte-budgets.ts';
+import { numberedCallId } from '../core/domain/call-ids.ts';
 import { type ContentItem, HOSTED_BOUNDS, type HostedCall, type ToolCall } from '../core/domain/content.ts';
 import { defined, isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../core/domain/json.ts';
 import { type ModelResponse, type OutputVerdict, recordedItems, type RecordedResponse } from '../core/domain/model.ts';
@@ -30,8 +31,8 @@ export interface InterpretOptions {
   snapshot: AgentSnapshot;
   /** The zod schema of the answer, if this worker has the agent. */
   outputZod?: z.ZodType | undefined;
-  /** The ids of all calls of the run so far: new ids must differ from them. */
-  knownCallIds: ReadonlySet<string>;
+  /** Returns whether an earlier call of the run has an id. */
+  isUsedCallId: (id: string) => boolean;
   /** The id of the call that a text-only answer represents. Default: a new one. */
   replyId?: string;
   /** The id of the event that records the response. */
@@ -108,8 +109,8 @@ function listOf(value: unknown): unknown[] {
 
 function checkCalls(rawCalls: unknown[], complete: boolean, options: InterpretOptions): CheckedCall[] {
   const taken = new Set<string>();
-  const { knownCallIds, snapshot } = options;
-  const isTaken = (id: string): boolean => taken.has(id) || knownCallIds.has(id) || (snapshot.code !== undefined && isCodeCallId(id));
+  const { isUsedCallId, snapshot } = options;
+  const isTaken = (id: string): boolean => taken.has(id) || isUsedCallId(id) || (snapshot.code !== undefined && isCodeCallId(id));
   return rawCalls.map((raw) => {
     const parsed = parseToolCall(raw, { complete, uuid: options.uuid });
     const toolCallId = unusedId(parsed.toolCallId, isTaken);
@@ -128,7 +129,7 @@ function isKnown(name: string, { snapshot: { tools } }: InterpretOptions): boole
 /** Returns the id, with a number appended if another call has it or may get it. */
 function unusedId(id: string, isTaken: (id: string) => boolean): string {
   let unused = id;
-  for (let number = 2; isTaken(unused); number += 1) unused = `${id}-${number}`;
+  for (let number = 2; isTaken(unused); number += 1) unused = numberedCallId(id, number);
   return unused;
 }
 

@@ -1,5 +1,6 @@
 import { NOT_RUN, type NotRun } from '../../src/core/domain/tool-calls.ts';
 import { expect, test } from 'vitest';
+import { withUsedCallIds } from '../../src/core/domain/call-ids.ts';
 import type { Decision } from '../../src/core/domain/approvals.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes, MAX_PAYLOAD_BYTES, MAX_QUEUED_MESSAGES } from '../../src/core/domain/byte-budgets.ts';
 import { countToolCall, newRunState, noteError, recordEvent, recordStep, type RunState } from '../../src/core/kernel/run-state.ts';
@@ -44,6 +45,10 @@ function largeRun(toolName = 'tool'): RunState {
   // Events without content, such as refused requests: the window has no entries for their ids. Their offsets are as long as they get.
   state.window.through = 1_000_000;
   for (let count = 0; count < 1_000; count += 1) recordEvent(state, PORTS, { author: 'user', content: [] });
+  state.window.usedCallIds = withUsedCallIds(
+    [],
+    Array.from({ length: 1_000 }, (_, count) => `${count}${LONGEST.repeat(60)}`),
+  );
   return state;
 }
 

@@ -15,7 +15,7 @@ function verdict(
 ): OutputVerdict | undefined {
   const agent = defineAgent({ name: 'bot', model: 'scripted/model', output, outputMode: mode });
   const response = { content, toolCalls: [], usage: null, finishReason };
-  const options = { snapshot: snapshotOf(agent), outputZod: output, knownCallIds: new Set<string>(), eventId: 'event', uuid: () => 'uuid' };
+  const options = { snapshot: snapshotOf(agent), outputZod: output, isUsedCallId: () => false, eventId: 'event', uuid: () => 'uuid' };
   const recorded = interpretResponse(response, options);
   // The record has what the model said.
   expect(recorded.content).toEqual([{ type: 'message', role: 'assistant', content }]);

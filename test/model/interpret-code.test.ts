@@ -14,7 +14,7 @@ const WITHOUT = newSnapshot({ tools: [add] });
 
 function interpret(toolCalls: unknown[], snapshot = WITH_CODE, known: string[] = []): RecordedResponse {
   const response = { content: '', toolCalls: toolCalls as never, usage: null, finishReason: 'stop' };
-  return interpretResponse(response, { snapshot, knownCallIds: new Set(known), eventId: 'event', uuid: () => 'uuid' });
+  return interpretResponse(response, { snapshot, isUsedCallId: (id) => known.includes(id), eventId: 'event', uuid: () => 'uuid' });
 }
 
 function idsOf({ content }: RecordedResponse): string[] {

@@ -28,7 +28,7 @@ function interpret(response: Partial<ModelResponse>, { snapshot = WITH_ADD, outp
   return interpretResponse(whole, {
     snapshot,
     outputZod,
-    knownCallIds: new Set(known),
+    isUsedCallId: (id) => known.includes(id),
     eventId: 'event',
     uuid: () => `uuid-${(ids += 1)}`,
   });
@@ -283,7 +283,7 @@ test('invalid token counts are not added up', () => {
 test.each([undefined, null, 'text', 7, []])('a response that is %j is an empty answer', (response) => {
   const recorded = interpretResponse(response as never, {
     snapshot: WITH_ADD,
-    knownCallIds: new Set(),
+    isUsedCallId: () => false,
     eventId: 'event',
     uuid: () => 'id',
   });

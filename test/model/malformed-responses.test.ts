@@ -120,8 +120,9 @@ async function run(snapshot: AgentSnapshot, responses: unknown[]): Promise<{ sta
     cancelRequested: () => false,
     callModel: async () => {
       const raw = responses[(asked += 1) - 1] ?? { content: 'done', toolCalls: [], usage: null, finishReason: 'stop' };
-      const knownCallIds = new Set(callsOf(state).map((call) => call.toolCallId));
-      const recorded = interpretResponse(raw as ModelResponse, { snapshot, outputZod: output, knownCallIds, eventId: 'event', uuid });
+      const known = new Set(callsOf(state).map((call) => call.toolCallId));
+      const isUsedCallId = (id: string): boolean => known.has(id);
+      const recorded = interpretResponse(raw as ModelResponse, { snapshot, outputZod: output, isUsedCallId, eventId: 'event', uuid });
       expect(wellFormed(JSON.parse(JSON.stringify(recorded)) as JsonValue)).toEqual(recorded);
       return { type: 'response', response: JSON.parse(JSON.stringify(recorded)) };
     },

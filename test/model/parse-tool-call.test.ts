@@ -158,7 +158,7 @@ const WITH_PAY = newSnapshot({ tools: [pay] });
 
 function interpret(name: string, args: unknown, snapshot: AgentSnapshot, outputZod?: z.ZodType): RecordedResponse {
   const response = { content: '', toolCalls: [{ id: 'c1', name, arguments: args }], usage: null, finishReason: 'tool_calls' };
-  return interpretResponse(response, { snapshot, outputZod, knownCallIds: new Set(), eventId: 'event', uuid: () => 'uuid' });
+  return interpretResponse(response, { snapshot, outputZod, isUsedCallId: () => false, eventId: 'event', uuid: () => 'uuid' });
 }
 
 function recorded(response: RecordedResponse): JsonObject | undefined {

@@ -345,7 +345,7 @@ export interface RecordedResponse extends CallReview, AnswerOrigin {
   /** The id of the event that records the response. */
   id: string;
   /**
-   * At most one assistant message, then the tool calls in the model's order. Their ids are unique among all ids that the model has seen.
+   * At most one assistant message, then the tool calls in the model's order. Their ids are unique in the run.
    */
   content: ContentItem[];
   finishReason: FinishReason;

@@ -1,5 +1,6 @@
 import { jsonBytes } from './byte-budgets.ts';
-import { type ContentItem, isToolResult, type ToolResult } from './content.ts';
+import { type UsedCallIds, withUsedCallIds } from './call-ids.ts';
+import { type ContentItem, isToolCall, isToolResult, type ToolResult } from './content.ts';
 import { defined, type JsonValue } from './json.ts';
 import type { Compaction, Event } from './record.ts';
 
@@ -27,6 +28,8 @@ export interface Window {
   lastEventId: string;
   /** Bytes of JSON of the events' content. */
   bytes: number;
+  /** The ids of calls that were removed from the window. Absent if none were. */
+  usedCallIds?: UsedCallIds;
 }
 
 /** The fields of an event that extend a window. */
@@ -65,16 +68,29 @@ export function extendWindow(window: Window, event: Folded): Window {
   if (guardrails?.blocked !== undefined) {
     const { blocked } = guardrails;
     const events = window.events.filter(({ offset }) => !blocked.includes(offset));
-    return { ...position, events, bytes: bytesOf(events) };
+    return { ...position, events, bytes: bytesOf(events), ...usedAfter(window, events) };
   }
   if (compaction === undefined) {
-    return { ...position, events: [...window.events, ...added], bytes: window.bytes + bytesOf(added) };
+    const { usedCallIds } = window;
+    return { ...position, events: [...window.events, ...added], bytes: window.bytes + bytesOf(added), ...defined({ usedCallIds }) };
   }
   const { dropped = [] } = compaction;
   const left = dropped.length === 0 ? window.events : window.events.filter(({ offset }) => !dropped.includes(offset));
   const kept = evict(left, compaction.evicted ?? []);
   const events = compaction.summarized === undefined ? [...kept, ...added] : withSummary(kept, compaction.summarized, added);
-  return { ...position, events, bytes: bytesOf(events) };
+  return { ...position, events, bytes: bytesOf(events), ...usedAfter(window, events) };
+}
+
+/** Returns the ids of the calls that are no longer in the window, as a field of it. */
+function usedAfter({ events: before, usedCallIds }: Window, events: readonly WindowEvent[]): Pick<Window, 'usedCallIds'> {
+  const left = new Set(callIdsIn(events));
+  const removed = callIdsIn(before).filter((id) => !left.has(id));
+  return defined({ usedCallIds: removed.length === 0 ? usedCallIds : withUsedCallIds(usedCallIds ?? [], removed) });
+}
+
+/** Returns the ids of the calls in events. */
+export function callIdsIn(events: readonly Pick<WindowEvent, 'content'>[]): string[] {
+  return events.flatMap(({ content }) => content.flatMap((item) => (isToolCall(item) ? [item.toolCallId] : [])));
 }
 
 /** Returns the event as an entry of the window. An event without content gets no entry: it only changes the window. */

@@ -261,7 +261,8 @@ export function transcriptPage(state: RunState | undefined, ask: TranscriptQuest
     if (events !== undefined)
       return { ...position, type: 'events', since: known.through, total: events.length, events: page(events, from) };
   }
-  return { ...position, type: 'window', total: window.events.length, events: page(window.events, from) };
+  const { usedCallIds } = window;
+  return { ...position, type: 'window', total: window.events.length, events: page(window.events, from), ...defined({ usedCallIds }) };
 }
 
 /**

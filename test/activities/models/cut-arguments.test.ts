@@ -29,7 +29,7 @@ const JSON_AGENT = snapshotOf(defineAgent({ ...agent, replyFormat: 'json' }));
 
 /** Returns the arguments that the tool would run with, or undefined if it does not run. */
 function ranWith(response: ModelResponse, snapshot = AGENT): JsonObject | undefined {
-  const recorded = interpretReply(response, { snapshot, knownCallIds: new Set(), eventId: 'e', replyId: 'r', uuid: () => 'u' }, false);
+  const recorded = interpretReply(response, { snapshot, isUsedCallId: () => false, eventId: 'e', replyId: 'r', uuid: () => 'u' }, false);
   const call = recorded.content.find(isToolCall);
   if (call === undefined || call.name !== 'pay' || recorded.problems?.[call.toolCallId] !== undefined) return undefined;
   return call.arguments;

@@ -2,6 +2,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { type FetchTranscript, TranscriptCache } from '../../../activities/run-queries/transcript.ts';
 import type { ToolResult } from '../../../src/core/domain/content.ts';
 import { RECALL_FRAME, recallEvent } from '../../../src/core/domain/memory.ts';
+import { defined } from '../../../src/core/domain/json.ts';
 import { emptyWindow, extendWindow, type Folded, type Window } from '../../../src/core/domain/window.ts';
 
 function event(id: string, text = id): Folded {
@@ -23,7 +24,7 @@ function folded(events: Folded[]): Window {
 function runOf(events: Folded[], carried = 0) {
   return vi.fn<FetchTranscript>(({ known, from }) => {
     const window = folded(events);
-    const { through, lastEventId } = window;
+    const { through, lastEventId, usedCallIds } = window;
     const since = known.find((one) => one.through >= Math.max(1, carried) && events[one.through - 1]?.id === one.lastEventId)?.through;
     if (since === undefined) {
       return Promise.resolve({
@@ -33,6 +34,7 @@ function runOf(events: Folded[], carried = 0) {
         from,
         total: window.events.length,
         events: window.events.slice(from),
+        ...defined({ usedCallIds }),
       });
     }
     const missing = events.slice(since);
@@ -49,6 +51,15 @@ test('a conversation that this process has in memory is not requested', async ()
   expect(events.map(({ id }) => id)).toEqual(['e0', 'e1', 'e2']);
   expect(events[2]?.content).toEqual([toolResult]);
   expect(fetch).toHaveBeenCalledTimes(1);
+});
+
+test('a process that has nothing in memory learns which ids were used by calls that a summary has replaced', async () => {
+  const call = { type: 'tool_call' as const, toolCallId: 'call_0', name: 't', arguments: {} };
+  const summary = { ...event('e2'), compaction: { summarized: { head: 0, tail: null } } };
+  const all = [event('e0'), { ...event('e1'), content: [call] }, summary];
+  const window = await cache.load(run, { through: 3, lastEventId: 'e2' }, runOf(all));
+  expect(window).toEqual(folded(all));
+  expect(window.usedCallIds).toEqual([['call_0', 1]]);
 });
 
 test('the conversation of a run that has ended is forgotten, and the conversation of another run is not', async () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContentItem, ToolResult } from '../../../src/core/domain/content.ts';
 import { jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
+import { isUsedCallId } from '../../../src/core/domain/call-ids.ts';
 import { emptyWindow, evictedResult, extendWindow, type Folded, isEvicted, type Window } from '../../../src/core/domain/window.ts';
 
 function said(id: string, text = id): Folded {
@@ -70,6 +71,40 @@ describe('the window of a run', () => {
     const summary: Folded = { ...said('e5', 'the summary'), compaction: { summarized: { head: 0, tail: 3 } } };
     const before = [said('Q'), asked('e1', 'c1'), answered('e2', 'one'), asked('e3', 'c2'), answered('e4', 'two')];
     expect(texts(fold([...before, summary, said('e6', 'new')]))).toEqual(['Q', 'the summary', 'c2', 'two', 'new']);
+  });
+
+  it('knows the ids of the calls that were removed, by whatever removed them', () => {
+    const before = [said('Q'), asked('e1', 'call_0', 'call_0-2'), asked('e2', 'call_1'), asked('e3', 'call_0-3')];
+    const removals: Folded[] = [
+      { ...said('s', 'the summary'), compaction: { summarized: { head: 0, tail: 3 } } },
+      { id: 's', author: 'a', content: [], compaction: { dropped: [1, 2] } },
+      { id: 's', author: 'a', content: [], guardrails: { findings: [], blocked: [1, 2] } },
+    ];
+    expect(fold(before).usedCallIds).toBeUndefined();
+    for (const removal of removals) {
+      const { usedCallIds = [] } = fold([...before, removal, said('later')]);
+      const isUsed = isUsedCallId(usedCallIds);
+      expect(['call_0', 'call_0-2', 'call_1', 'call_0-3', 'call_2', 'call_1-2'].map(isUsed)).toEqual([
+        true,
+        true,
+        true,
+        false,
+        false,
+        false,
+      ]);
+    }
+  });
+
+  it('keeps what it knows of removed calls small, however many there were', () => {
+    let window = fold([said('Q')]);
+    const cleared = (id: string): Folded => ({ id, author: 'a', content: [], compaction: { summarized: { head: null, tail: null } } });
+    for (let turn = 1; turn <= 400; turn += 1) {
+      const counted = turn === 1 ? 'call_0' : `call_0-${turn}`;
+      window = fold([asked(`e${turn}`, counted, `${turn}${'x'.repeat(50)}`), cleared(`c${turn}`)], window);
+    }
+    const isUsed = isUsedCallId(window.usedCallIds ?? []);
+    expect(['call_0', 'call_0-2', 'call_0-400', 'call_0-401'].map(isUsed)).toEqual([true, true, true, false]);
+    expect(jsonBytes(window.usedCallIds)).toBeLessThanOrEqual(10_002);
   });
 
   it('has only the first message and the summary if everything was summarized, and a later summary replaces the first', () => {

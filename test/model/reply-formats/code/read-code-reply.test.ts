@@ -10,7 +10,7 @@ function read(response: Partial<ModelResponse>, { snapshot = codeAgent(), final 
   const whole = { content: '', toolCalls: [], usage: null, finishReason: 'stop', ...response };
   return interpretReply(
     whole,
-    { snapshot, outputZod: undefined, knownCallIds: new Set(), eventId: 'event', uuid: () => `u${(ids += 1)}` },
+    { snapshot, outputZod: undefined, isUsedCallId: () => false, eventId: 'event', uuid: () => `u${(ids += 1)}` },
     final,
   );
 }

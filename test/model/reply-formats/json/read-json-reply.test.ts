@@ -26,7 +26,7 @@ function read(response: Partial<ModelResponse> | string, snapshot = WITH_ADD): R
   const whole = { content: '', toolCalls: [], usage: null, finishReason: 'stop', ...given };
   return interpretReply(
     whole,
-    { snapshot, outputZod: undefined, knownCallIds: new Set(), eventId: 'event', uuid: () => `u${(ids += 1)}` },
+    { snapshot, outputZod: undefined, isUsedCallId: () => false, eventId: 'event', uuid: () => `u${(ids += 1)}` },
     false,
   );
 }
@@ -116,7 +116,7 @@ test('a call has the id of the answer, unless another call of the run has it', (
   const ids = (known: string[]): unknown[] =>
     interpretReply(
       { content: '{"tool":"add","arguments":{"a":1,"b":2}}', toolCalls: [], usage: null, finishReason: 'stop' },
-      { snapshot: WITH_ADD, knownCallIds: new Set(known), replyId: 'call_3', eventId: 'event', uuid: () => 'u' },
+      { snapshot: WITH_ADD, isUsedCallId: (id) => known.includes(id), replyId: 'call_3', eventId: 'event', uuid: () => 'u' },
       false,
     ).content.map((item) => item.type === 'tool_call' && item.toolCallId);
   expect(ids([])).toEqual(['call_3']);
