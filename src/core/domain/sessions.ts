@@ -4,7 +4,7 @@ import { type LimitChanges, type RunLimits, SESSION_LIMIT_VALUES } from './limit
 import { type RunResultFields, SPENT_MEMBERS } from './result.ts';
 import type { RunOverrides, SessionInput } from './run-input.ts';
 import * as s from './shape.ts';
-import { addRunUsage } from './usage.ts';
+import { addRunUsage, type AggregatedUsage } from './usage.ts';
 
 export type { CloseInput, CloseReceipt, InterruptInput, InterruptReceipt, RefreshReceipt, ResetReceipt } from './requests.ts';
 
@@ -19,6 +19,8 @@ export interface SessionState extends SessionInput {
   turns: number;
   /** The amounts used by the ended turns. */
   spent: SpentByTurns;
+  /** The part of the usage in `spent` of each agent, in the order of their first turns. Absent until several agents have acted. */
+  usageByAgent?: [agent: string, usage: AggregatedUsage][];
   /** The output of the last turn, if it is not the newest text of the model. */
   output?: JsonValue;
   /** The current turn. Absent between two turns. */

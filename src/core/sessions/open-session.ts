@@ -15,7 +15,7 @@ import {
   TURNS,
 } from '../domain/sessions.ts';
 import { addNotRun } from '../domain/tool-calls.ts';
-import { addRunUsage, dollars, noUsage, type SpentByDescendants } from '../domain/usage.ts';
+import { addRunUsage, type AggregatedUsage, dollars, noUsage, type SpentByDescendants } from '../domain/usage.ts';
 import type { NextTurnInput } from '../domain/children.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
 import { anyObject, listOf } from '../domain/shape.ts';
@@ -187,6 +187,17 @@ export function withTurn(before: SpentByTurns, turn: SpentByTurns): SpentByTurns
     toolCallsByName: Object.fromEntries(byName),
     ...defined({ toolCallsNotRun: notRun, descendants }),
   };
+}
+
+/**
+ * Adds usage to the usage of each agent of a session. `usage`: by agent, or undefined for a turn of a session that has not been handed over.
+ * `first`: the agent that has made all calls before. Call it before the usage is added to `spent`.
+ */
+export function addUsageByAgent(session: SessionState, first: string, usage: Record<string, AggregatedUsage> | undefined): void {
+  if (usage === undefined) return;
+  const sums = new Map(session.usageByAgent ?? [[first, session.spent.usage]]);
+  for (const [agent, more] of Object.entries(usage)) sums.set(agent, addRunUsage(sums.get(agent) ?? noUsage(), more));
+  session.usageByAgent = [...sums];
 }
 
 function addSpent(before: SpentByDescendants | undefined, { usage, toolCalls, runs }: SpentByDescendants): SpentByDescendants {

@@ -29,6 +29,7 @@ import type { RunPorts } from '../kernel/ports.ts';
 import type { Inbox } from '../kernel/inbox.ts';
 import { noteError, recordEvent, type RunState } from '../kernel/run-state.ts';
 import {
+  addUsageByAgent,
   forgetInterrupt,
   interruptOf,
   interruptTurn,
@@ -132,7 +133,14 @@ function closeSession(state: OpenSession, ports: SessionPorts): RunResultFields 
     ...spentBySession(state),
     limits: limitValues(state.limits),
     turns: session.turns,
+    ...agentsOfSession(state),
   };
+}
+
+/** Returns the last agent of a session and the usage of each agent, if it was handed over. */
+function agentsOfSession(state: OpenSession): Pick<RunResultFields, 'lastAgent' | 'usageByAgent'> {
+  const { usageByAgent } = stateOf(state);
+  return usageByAgent === undefined ? {} : { lastAgent: state.snapshot.name, usageByAgent: Object.fromEntries(usageByAgent) };
 }
 
 /**
@@ -262,6 +270,7 @@ function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): TurnResul
     firstStep: stepsBefore + 1,
     ...unanswered,
   };
+  addUsageByAgent(session, firstAgent(state), result.usageByAgent);
   session.spent = withTurn(session.spent, result);
   // The next execution knows this text, but no turn results.
   if (result.output === state.thought) delete session.output;
@@ -465,6 +474,7 @@ function besideTurns(state: OpenSession, record: (model: string) => void): void 
   const ofTurn = state.usage;
   state.usage = noUsage();
   record(summaryModelOf(snapshot));
+  if (session.usageByAgent !== undefined) addUsageByAgent(session, snapshot.name, { [snapshot.name]: state.usage });
   session.spent = { ...session.spent, usage: addRunUsage(session.spent.usage, state.usage) };
   state.usage = ofTurn;
 }

@@ -411,3 +411,30 @@ test('a session that was handed over counts the usage of each agent by turn, wit
     [30, { a: { promptTokens: 0 }, b: { promptTokens: 30 } }],
   ]);
 });
+
+test.each([false, true])(
+  'the result of a session that was handed over has its last agent, and the usage of each agent in all turns (continues as new: %s)',
+  async (continues) => {
+    const usage = (promptTokens: number) => ({ usage: tokens(promptTokens, 1) });
+    const { result } = await runFakeSession({
+      continues,
+      terms: { generateTitle: true },
+      snapshot: agentTo('a', ['b']),
+      agents: [agentTo('b', [])],
+      model: [said('A', usage(5)), responded([to('b')], usage(10)), said('B', usage(20)), said('C', usage(30))],
+      summarize: () => ({ type: 'summary', id: 'title', text: 'Talk', ...usage(500) }),
+      callers: [says('zero'), says('one'), says('two')],
+    });
+    expect(result).toMatchObject({ agentName: 'a', lastAgent: 'b', usage: { promptTokens: 565 } });
+    expect(Object.entries(result.usageByAgent ?? {}).map(([name, { promptTokens }]) => [name, promptTokens])).toEqual([
+      ['a', 515],
+      ['b', 50],
+    ]);
+  },
+);
+
+test('the result of a session that was not handed over has one agent', async () => {
+  const { result } = await runFakeSession({ model: [said('A')], callers: [says('a')] });
+  expect(result).not.toHaveProperty('lastAgent');
+  expect(result).not.toHaveProperty('usageByAgent');
+});
