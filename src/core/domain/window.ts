@@ -1,6 +1,6 @@
 import { jsonBytes } from './byte-budgets.ts';
 import { type UsedCallIds, withUsedCallIds } from './call-ids.ts';
-import { type ContentItem, isToolCall, isToolResult, type ToolResult } from './content.ts';
+import { type ContentItem, isToolCall, isToolResult, outputText, type ToolResult } from './content.ts';
 import { defined, type JsonValue } from './json.ts';
 import type { Compaction, Event } from './record.ts';
 
@@ -86,6 +86,14 @@ function usedAfter({ events: before, usedCallIds }: Window, events: readonly Win
   const left = new Set(callIdsIn(events));
   const removed = callIdsIn(before).filter((id) => !left.has(id));
   return defined({ usedCallIds: removed.length === 0 ? usedCallIds : withUsedCallIds(usedCallIds ?? [], removed) });
+}
+
+/** Returns the newest text in the window that begins with a text: what that was before it was cut. Without one, returns the beginning. */
+export function wholeText({ events }: Window, beginning: string): string {
+  const texts = events.map(({ content }) =>
+    content.flatMap((item) => (item.type === 'message' ? [outputText(item.content)] : [])).join('\n'),
+  );
+  return texts.findLast((text) => text.startsWith(beginning)) ?? beginning;
 }
 
 /** Returns the ids of the calls in events. */

@@ -4,7 +4,7 @@ import { defined, isJsonObject, type JsonObject } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import { type ContinuedProgram, fromContinuedProgram, toContinuedProgram } from '../domain/program-run.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
-import { idsOutside, type Window } from '../domain/window.ts';
+import { idsOutside, wholeText, type Window } from '../domain/window.ts';
 import type { ContinuedInbox } from './inbox.ts';
 import { BYTES_PER_TOKEN, sizesOf } from '../domain/agent.ts';
 import type { NextStep, PhasePosition, Position, RunPosition, ToolsPosition } from './next-step.ts';
@@ -189,6 +189,9 @@ type ContinueAsNewOptions = Pick<ContinueAsNewState, 'executions' | 'inbox'>;
 /** Bytes of JSON of the longest carried thought. It becomes the output if a limit ends the run right after. */
 const THOUGHT_BYTES = 48_000;
 
+/** The most bytes of JSON of a character, and of the quotation marks of a text. */
+const MOST_ESCAPED_BYTES = 14;
+
 /** The carried state, or why this code cannot continue with it. */
 type ContinuedStateCheck = { ok: true; continuedState: ContinueAsNewState } | { ok: false; problem: string };
 
@@ -290,6 +293,8 @@ function toContinuedTools({ within, ...position }: ToolsPosition, window: Window
 /** Restores the state of a run, and the position at which its loop continues, from the carried state. */
 export function fromContinueAsNewState(carried: ContinueAsNewState): { state: RunState; position: RunPosition } {
   const { runId, snapshot, window, lastStep } = carried;
+  const isCut = jsonBytes(carried.thought) > THOUGHT_BYTES - MOST_ESCAPED_BYTES;
+  const thought = isCut ? wholeText(window, carried.thought) : carried.thought;
   const state: RunState = {
     runId,
     snapshot,
@@ -301,8 +306,8 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     status: carried.position.type === 'idle' ? 'idle' : 'running',
     phase: carried.position.type === 'call_model' || carried.position.type === 'idle' ? 'between' : 'tools',
     steps: [],
-    ...(lastStep === undefined ? {} : { lastStep: { ...lastStep, thought: lastStep.thought === null ? null : carried.thought } }),
-    thought: carried.thought,
+    ...(lastStep === undefined ? {} : { lastStep: { ...lastStep, thought: lastStep.thought === null ? null : thought } }),
+    thought,
     ...defined({ partial: carried.partial }),
     usage: carried.usage,
     toolCallsTotal: carried.toolCallsTotal,

@@ -438,3 +438,13 @@ test('the result of a session that was not handed over has one agent', async () 
   expect(result).not.toHaveProperty('lastAgent');
   expect(result).not.toHaveProperty('usageByAgent');
 });
+
+test.each(['x', '\n', 'é', '\u{1F600}'])(
+  'an answer that is cut in the carried state is whole in the result of the session (%j)',
+  async (character) => {
+    const answer = `Answer: ${character.repeat(60_000)}`;
+    const { result, executions } = await runFakeSession({ continues: true, model: [said(answer)], callers: [says('a')] });
+    expect(executions).toBe(2);
+    expect(result.output === answer).toBe(true);
+  },
+);
