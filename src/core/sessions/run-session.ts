@@ -301,7 +301,12 @@ async function waitForMessage(state: OpenSession, ports: SessionPorts): Promise<
   let title: ReturnType<typeof beginTitle>;
   for (;;) {
     const { received } = inbox;
-    if (session.resetDue && !ports.cancelRequested()) await clearConversation(state, ports);
+    if (session.resetDue && !ports.cancelRequested()) {
+      // It would be the title of the emptied conversation.
+      if (title !== undefined) giveUpTitle(state, ports, title);
+      title = undefined;
+      await clearConversation(state, ports);
+    }
     const woken = wokenBy(state, ports);
     if (woken !== undefined) {
       // Even if its answer arrived in the same task: a message takes precedence.

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { call, called, said, tokens } from '../loop/fakes/fake-ports.ts';
 import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';
+import type { SummaryOutcome } from '../../../src/core/capabilities/compaction.ts';
 import type { RunLimits } from '../../../src/core/domain/limits.ts';
 import { refreshRequest } from '../../../src/core/activity-requests/agent-requests.ts';
 import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
@@ -75,6 +76,28 @@ describe('the title of a session', () => {
       });
       expect(asked).toEqual(['title']);
       expect(stateOf(state).title).toBe('Order 42');
+    });
+
+    it('gives up the call for a conversation that is emptied meanwhile, and asks after the next answer', async () => {
+      const old = Promise.withResolvers<SummaryOutcome>();
+      let calls = 0;
+      const { state, events } = await runFakeSession({
+        terms: { generateTitle: true },
+        model: [said('A'), said('B')],
+        callers: [
+          says('a'),
+          ({ update }) => {
+            update('reset', {});
+            old.resolve({ ...title, text: 'Of the emptied conversation' });
+          },
+          (session) => expect(stateOf(session.state).title).toBeUndefined(),
+          says('b'),
+        ],
+        summarize: () => ((calls += 1) === 1 ? old.promise : title),
+      });
+      expect(calls).toBe(2);
+      expect(stateOf(state).title).toBe('Order 42');
+      expect(events.filter(({ interrupted, content }) => interrupted === true && content.length === 0)).toHaveLength(1);
     });
 
     it('asks for a title again after the next answers, three times in all', async () => {
