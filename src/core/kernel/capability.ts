@@ -133,7 +133,7 @@ export interface Capability<Ports extends RunPorts = RunPorts> {
   callRecorded?(state: RunState, call: ToolCall, record: ToolCallRecord): void;
   /** Called when the results of all calls are recorded. The first returned end is the end of the run, or its answer. */
   callsEnded?(called: EndedCalls): CallsEnd | undefined;
-  /** Called when the step is over and the model will be asked again. */
+  /** Called when the calls of a step are over: the model is asked again, or the turn ends. */
   stepEnded?(state: RunState, ports: Ports, outcomes: readonly (ToolOutcome | null)[]): void;
 
   // The end of a turn, and of a run.

@@ -109,10 +109,9 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   recordToolStep(acting, outcomes);
   state.approvals.approved = [];
 
-  if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return endCancelled(state);
-  const missing = noWorker(outcomes);
-  if (missing !== undefined) return endFailed(state, missing.code, missing.message);
-  return afterTools(acting, ports, outcomes, isOverLimit);
+  const next = afterTools(acting, ports, outcomes, isOverLimit);
+  points.stepEnded(state, ports, outcomes);
+  return next;
 }
 
 /** The outcomes of the calls of a response, null for calls in separate phases; or the next step, if some calls have not ended. */
@@ -178,6 +177,9 @@ function hasAnswer({ state, response, calls }: ToolBatchContext): boolean {
 
 function afterTools(acting: ToolBatchContext, ports: RunPorts, outcomes: readonly (ToolOutcome | null)[], isOverLimit: boolean): NextStep {
   const { state, response, calls, final } = acting;
+  if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return endCancelled(state);
+  const missing = noWorker(outcomes);
+  if (missing !== undefined) return endFailed(state, missing.code, missing.message);
   if (final) return endAtLimit(state);
   if (response.verdict !== undefined) return finishChecked(state, ports, response, final);
   const end = points.callsEnded({ state, calls, outcomes });
@@ -187,10 +189,7 @@ function afterTools(acting: ToolBatchContext, ports: RunPorts, outcomes: readonl
   const valid = answers.find((call) => problemOf(response, call) === undefined);
   if (valid !== undefined) return finishWithAnswer(state, ports, { output: finalOutput(response, valid), final: false });
   if (isOverLimit) return endAtLimit(state, 'tool_call_limit');
-  if (answers.length === 0 || mayRetryOutput(state)) {
-    points.stepEnded(state, ports, outcomes);
-    return { type: 'call_model', final: false };
-  }
+  if (answers.length === 0 || mayRetryOutput(state)) return { type: 'call_model', final: false };
   const problem = answers.map((call) => problemOf(response, call)).join('; ');
   return endFailed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);
 }

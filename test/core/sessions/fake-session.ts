@@ -64,6 +64,8 @@ export interface SessionScript {
   tool?: (session: FakeSession, toolCallId: string) => ToolOutcome;
   /** The agents that may take over. */
   agents?: AgentSnapshot[];
+  /** Called while an agent that takes over is resolved. */
+  onHandoff?: SessionCaller;
   /** The outcome of each segment of code. */
   runSegment?: (segment: SegmentCall) => SegmentOutcome;
   /** The callers that act in order while the session waits. After the last one it is closed. */
@@ -161,6 +163,7 @@ function portsOf(
       ),
     resolveHandoff: (agent) => {
       const found = script.agents?.find(({ name }) => name === agent);
+      script.onHandoff?.(session);
       return Promise.resolve(
         found === undefined ? { type: 'failed', code: 'unknown_agent', message: 'no such agent' } : { type: 'resolved', snapshot: found },
       );

@@ -448,3 +448,24 @@ test.each(['x', '\n', 'é', '\u{1F600}'])(
     expect(result.output === answer).toBe(true);
   },
 );
+
+test('the next turn belongs to the agent that a turn was transferred to, also if the turn is interrupted at that moment', async () => {
+  const agents: string[] = [];
+  const { events, state } = await runFakeSession({
+    snapshot: agentTo('a', ['b']),
+    agents: [agentTo('b', [])],
+    onHandoff: ({ update }) => update('interrupt', {}),
+    model: [
+      called(to('b')),
+      (session) => {
+        agents.push(session.state.snapshot.name);
+        return said('B');
+      },
+    ],
+    callers: [says('one'), says('two')],
+  });
+  expect(endedTurns(state)).toMatchObject([{ stopReason: 'cancelled' }, { output: 'B' }]);
+  const results = events.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_result'));
+  expect(results).toMatchObject([{ name: 'transfer_to_agent', status: 'success' }]);
+  expect(agents).toEqual(['b']);
+});
