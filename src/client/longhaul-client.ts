@@ -9,7 +9,7 @@ import { identityOf, isSameIdentity, type Principal } from '../core/domain/run.t
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import { principalProblem } from '../core/input-checks.ts';
 import type { AnyAgent, GivenDepsOf, ResultOf } from '../define/agent-definition.ts';
-import { nonEmpty, type OptionTable, requireKnown } from '../define/option-checks.ts';
+import { nonEmpty, type OptionTable, requireDefined, requireKnown } from '../define/option-checks.ts';
 import { readSpilled } from '../stores/payload-store.ts';
 import { failEachIfUnreachable, failIfUnreachable } from '../temporal/server-calls.ts';
 import { CALL_RETRY, requireSdk, resolveServer, type ServerAddress, type ServerConnectOptions } from '../temporal/server-connection.ts';
@@ -61,6 +61,7 @@ export class LonghaulClient {
   constructor(client: Client, options: LonghaulClientOptions = {}) {
     requireSdk();
     requireKnown('the client', options, CLIENT_OPTIONS);
+    requireDefined('the client', options, ['principal'], 'for a client that reaches all runs');
     if (options.taskQueue !== undefined) nonEmpty('the client: "taskQueue"', options.taskQueue);
     if (options.userKey !== undefined) nonEmpty('the client: "userKey"', options.userKey);
     this.temporal = client;
@@ -164,6 +165,8 @@ export class LonghaulClient {
    */
   session<Agent extends AnyAgent | string>(agent: Agent, options: SessionOptions<GivenDepsOf<Agent>>): SessionOf<Agent> {
     this.#checkAgent(agent, options);
+    if (this.#principal === undefined)
+      requireDefined('the session', options, ['user', 'principal'], 'for a session of nobody in particular');
     const given = principalOf(options);
     const whole = this.#forPrincipal({ ...options, ...defined({ principal: given }) });
     const access = this.#access.narrowedTo(whole.principal);
@@ -321,12 +324,14 @@ export class LonghaulClient {
 
   /** Returns the options of a start with the principal of the client. */
   #forPrincipal<Options extends { principal?: Principal }>(options: Options): Options {
+    if (this.#principal === undefined) requireDefined('the start', options, ['principal'], 'for a run of nobody in particular');
     const principal = principalOfStart(this.#principal, options.principal);
     return principal === undefined ? options : { ...options, principal };
   }
 
   /** Returns the filter of a list with the conditions on the principal of the client. */
   #ofPrincipal<Filter extends PrincipalFilter & { query?: string }>(filter: Filter): Filter & { principalConditions: string[] } {
+    if (this.#principal === undefined) requireDefined('the filter', filter, ['tenant', 'user'], 'to list the runs of all');
     const listed = { identity: this.#access.identity, userKey: this.#options.userKey };
     return { ...filter, principalConditions: principalConditions(listed, filter) };
   }

@@ -30,6 +30,20 @@ export function requireKnownNames(owner: string, options: object, known: readonl
   }
 }
 
+/**
+ * Throws a UsageError if an option is present and undefined, such as the `user` of a request without a user, where its absence means more:
+ * another identity, or the runs of all.
+ */
+export function requireDefined<Options extends object>(
+  owner: string,
+  options: Options,
+  names: readonly (keyof Options & string)[],
+  without: string,
+): void {
+  const name = names.find((one) => Object.hasOwn(options, one) && options[one] === undefined);
+  if (name !== undefined) throw new UsageError(`${owner}: "${name}" is undefined: give it, or leave "${name}" out ${without}`);
+}
+
 /** Returns the number if it is a whole one of at least `least`; otherwise throws a UsageError. */
 export function wholeNumber(owner: string, value: number, least: number): number {
   if (Number.isSafeInteger(value) && value >= least) return value;

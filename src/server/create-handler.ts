@@ -19,6 +19,7 @@ import {
   principalOf,
   requireRun,
   requireScope,
+  undefinedRight,
   unknownField,
   wrongCredentials,
 } from './auth/caller.ts';
@@ -283,6 +284,7 @@ function checkCaller(caller: Caller): void {
   const { id, name, scopes, principal, agents } = caller;
   const problem =
     unknownField(caller, CALLER_FIELDS) ??
+    undefinedRight(caller, ['agents', 'runId', 'expiresAt']) ??
     (typeof id !== 'string' || id === ''
       ? '"id" is not a text'
       : name !== undefined && (typeof name !== 'string' || name === '')

@@ -46,6 +46,30 @@ test('a start and a session for a user that is undefined are refused', async () 
   expect(() => CLIENT.session(assistant, { id: 's', principal })).toThrow(message);
 });
 
+test('an identity that is undefined is refused where its absence would mean another identity, or the runs of all', () => {
+  const missing = undefined as never;
+  expect(() => new LonghaulClient({ options: { namespace: 'default' } } as Client, { principal: missing })).toThrow(
+    'the client: "principal" is undefined: give it, or leave "principal" out for a client that reaches all runs',
+  );
+  const nobody = 'is undefined: give it, or leave "user" out for a session of nobody in particular';
+  expect(() => CLIENT.session(assistant, { id: 's', user: missing })).toThrow(`the session: "user" ${nobody}`);
+  expect(() => CLIENT.session(assistant, { id: 's', principal: missing })).toThrow('the session: "principal" is undefined');
+  for (const filter of [{ user: missing }, { tenant: missing }]) {
+    const [name = ''] = Object.keys(filter);
+    for (const list of [() => CLIENT.list(filter), () => CLIENT.approvals(filter), () => CLIENT.sessions(filter)])
+      expect(list).toThrow(`the filter: "${name}" is undefined: give it, or leave "${name}" out to list the runs of all`);
+  }
+  // A client of a principal reaches no more without them.
+  expect(CLIENT.as({ user: 'ada' }).session(assistant, { id: 's', user: missing })).toBeDefined();
+});
+
+test('a start for a principal that is undefined is refused', async () => {
+  const missing = undefined as never;
+  const message = 'the start: "principal" is undefined: give it, or leave "principal" out for a run of nobody in particular';
+  await expect(CLIENT.start(assistant, { input: 'Q', principal: missing })).rejects.toThrow(message);
+  await expect(CLIENT.startProgram('note', { principal: missing })).rejects.toThrow(message);
+});
+
 test('a start of nothing says what is missing', async () => {
   const nothing = undefined as never;
   const agent = 'the agent is undefined: give the agent that "defineAgent" returned, or its name';

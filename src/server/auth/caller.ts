@@ -47,6 +47,15 @@ export function unknownField(given: object, known: Readonly<Record<string, true>
   return `unknown field "${unknown}" (known: ${names.join(', ')})${didYouMean(unknown, names)}`;
 }
 
+/**
+ * Describes a field of an object from the operator's code that is present and undefined, such as the `agents` of a user who has none: its
+ * absence means all.
+ */
+export function undefinedRight<Given extends object>(given: Given, names: readonly (keyof Given & string)[]): string | undefined {
+  const name = names.find((one) => Object.hasOwn(given, one) && given[one] === undefined);
+  return name === undefined ? undefined : `"${name}" is undefined: give it, or leave "${name}" out for a caller without that restriction`;
+}
+
 /** Describes rights that do not say whose runs they are about. */
 export function missingPrincipal(given: unknown): string {
   const got = given === undefined ? 'is missing' : `is ${JSON.stringify(given)}`;

@@ -22,6 +22,7 @@ import {
   isScope,
   missingPrincipal,
   type Scope,
+  undefinedRight,
   unknownField,
   unusableToken,
 } from './caller.ts';
@@ -130,7 +131,10 @@ const RIGHTS_FIELDS: Readonly<Record<keyof JwtRights, true>> = { id: true, princ
 
 /** Throws `internal` for rights of the operator's code with an unknown field or without a principal: a mistake must not widen them. */
 function requireRights(rights: JwtRights): void {
-  const problem = unknownField(rights, RIGHTS_FIELDS) ?? (rights.principal === undefined ? missingPrincipal(undefined) : undefined);
+  const problem =
+    unknownField(rights, RIGHTS_FIELDS) ??
+    undefinedRight(rights, ['agents']) ??
+    (rights.principal === undefined ? missingPrincipal(undefined) : undefined);
   if (problem !== undefined) throw new LonghaulError('internal', `"rights" of "jwt" returned invalid rights: ${problem}`);
 }
 

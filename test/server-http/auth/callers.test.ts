@@ -71,6 +71,11 @@ describe('the caller of a request', () => {
     [HAS, '"principal" is missing: write { tenant, user } of the caller, or \'all\' if it may access the runs of all tenants and users'],
     [{ ...HAS, principal: undefined }, '"principal" is missing'],
     [{ ...HAS, principal: null }, '"principal"'],
+    [
+      { ...HAS, principal: ACME, agents: undefined },
+      '"agents" is undefined: give it, or leave "agents" out for a caller without that restriction',
+    ],
+    [{ ...HAS, principal: ACME, runId: undefined }, '"runId" is undefined'],
     [{ ...HAS, principal: 'acme' }, '"principal" is "acme"'],
   ])('is a defect if it does not clearly say what it may access: %j', async (caller, message) => {
     const refusal = await refusalOf(() => caller as Caller);
