@@ -97,6 +97,11 @@ export class AuthorizedRun {
     this.#access = access;
   }
 
+  /** The client's access to runs. Undefined: all runs. */
+  get access(): RunAccess | undefined {
+    return this.#access;
+  }
+
   /** Does the work. Throws `server_unreachable` if the server does not answer. */
   for<Value>(work: () => Promise<Value>): Promise<Value> {
     return failIfUnreachable(this.#client, async () => {

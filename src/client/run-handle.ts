@@ -240,6 +240,11 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     });
   }
 
+  /** Returns the handle of a descendant, with the same access to runs. @internal */
+  descendant(runId: string): RunHandle {
+    return new RunHandle(this.#client, runId, { ...this.#stores, ...defined({ access: this.#allowed.access, feeds: this.#feeds }) });
+  }
+
   /**
    * Yields the complete run, line by line, while it is running or after it has ended: see `ExportLine`. The last line lists the
    * missing ranges. Records that the server has removed come from `archive`, by default the client's. Throws `run_not_found`.

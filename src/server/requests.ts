@@ -156,9 +156,6 @@ const IDEMPOTENCY_KEY = 'idempotency-key';
 
 const LONGEST_KEY = 255;
 
-/** The longest id of a message or of a decision. */
-const LONGEST_ID = 64;
-
 /** Returns the key of a request; undefined if it has none. Throws `invalid_request` for a key that is too long, or empty. */
 export function readIdempotencyKey(headers: Headers): string | undefined {
   const key = headers.get(IDEMPOTENCY_KEY)?.trim();
@@ -199,11 +196,6 @@ export function requestId(
 ): { id?: string } {
   if (id !== undefined || key === undefined) return defined({ id });
   return { id: derivedId('key', { ...(principal === 'all' ? { caller: name } : identityOf(principal)), key }) };
-}
-
-/** Returns an id that a run accepts for a message whose client has chosen this one. */
-export function boundedId(id: string): string {
-  return id.length <= LONGEST_ID ? id : createHash('sha256').update(id).digest('hex');
 }
 
 /** Matches derived ids, and ids of descendants, which begin with the id of their run. */

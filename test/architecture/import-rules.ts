@@ -256,6 +256,11 @@ export const CLOSURES: readonly { entries: string; mustNotLoad: readonly string[
   { entries: 'activities/executors/index', mustNotLoad: ['quickjs-wasi', 'openai', '@temporalio/client', ...OF_WORKERS] },
   // Most workers have no MCP servers.
   { entries: 'worker/index', mustNotLoad: ['@modelcontextprotocol/client', 'redis', '@opentelemetry/api'] },
+  // An application that answers pages itself loads no service.
+  {
+    entries: 'src/server/protocols/ai-sdk/index',
+    mustNotLoad: ['ai', 'hono', 'jose', 'openai', '@modelcontextprotocol/server', ...OF_WORKERS],
+  },
   { entries: 'src/client/index', mustNotLoad: ['openai', ...OF_WORKERS] },
 ];
 

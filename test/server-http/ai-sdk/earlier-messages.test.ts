@@ -2,7 +2,7 @@ import { safeValidateUIMessages, type UIMessage } from 'ai';
 import * as fc from 'fast-check';
 import { expect, it, test } from 'vitest';
 import type { StreamItem } from '../../../src/client/index.ts';
-import { earlierMessages } from '../../../src/server/protocols/ai-sdk/chat-routes.ts';
+import { earlierMessages } from '../../../src/server/protocols/ai-sdk/earlier-messages.ts';
 import { checkedHandler } from '../checked-handler.ts';
 import { answer } from '../requests.ts';
 import { FakeChat } from './fake-chat.ts';

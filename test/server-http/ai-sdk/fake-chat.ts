@@ -20,6 +20,8 @@ export class FakeChat {
   agentName = 'clerk';
   /** True until the first message. */
   isNew = true;
+  /** True: it is a run that is not a session. */
+  isRun = false;
   /** The receipt of the next message, in place of the usual one. */
   receipt: object | undefined;
   /** The record of the descendants, or an error to throw instead. */
@@ -70,7 +72,6 @@ export class FakeChat {
     const client: object = {
       session: (agent: string, options: { id: string }) => this.#session(agent, options),
       as: () => client,
-      handle: (runId: string) => ({ events: () => this.#eventsBelow(runId) }),
       temporal: { options: { namespace: 'default' } },
     };
     return client as LonghaulClient;
@@ -88,7 +89,9 @@ export class FakeChat {
       runId: options.id,
       stream: ({ cursor, signal }: { cursor: string; signal: AbortSignal }) => this.#stream(options.id, cursor, signal),
       context: async ({ from }: { from: number }) => this.#context(from),
+      descendant: (runId: string) => ({ events: () => this.#eventsBelow(runId) }),
       approvals: async () => ({ pending: this.pending }),
+      status: async () => this.#status(),
       approve: decide('approve'),
       reject: decide('reject'),
       respond: decide('respond'),
@@ -105,24 +108,20 @@ export class FakeChat {
         this.onRequest('send');
         return { version: 1, ...receipt };
       },
-      status: async () => {
-        if (this.isNew) throw new LonghaulError('run_not_found', 'No run');
-        const { status, turns, turn } = this;
-        return {
-          agentName: this.agentName,
-          status,
-          queued: 0,
-          events: this.#events().length,
-          limits: {},
-          session: { turns, ...(turn === undefined ? {} : { turn }) },
-        };
-      },
+      status: async () => this.#status(),
       interrupt: async (input: unknown) => {
         this.calls.push(['interrupt', input]);
         this.onRequest('interrupt');
         return { version: 1, interrupted: true, turn: this.turns };
       },
     };
+  }
+
+  #status(): object {
+    if (this.isNew) throw new LonghaulError('run_not_found', 'No run');
+    const { status, turns, turn } = this;
+    const session = this.isRun ? {} : { session: { turns, ...(turn === undefined ? {} : { turn }) } };
+    return { agentName: this.agentName, status, queued: 0, events: this.#events().length, limits: {}, ...session };
   }
 
   async *#eventsBelow(runId: string): AsyncGenerator<Event> {

@@ -7,7 +7,7 @@ import { type Event, isResponse, newEvent } from '../../../src/core/domain/recor
 import type { ModelDelta } from '../../../src/core/domain/stream.ts';
 import type { StreamItem, StreamItemContent } from '../../../src/client/index.ts';
 import { type EncodedTurn, TurnEncoder } from '../../../src/server/protocols/ai-sdk/turn-encoder.ts';
-import type { UiChunk } from '../../../src/server/protocols/ai-sdk/ui-message.ts';
+import type { FileUrl, UiChunk } from '../../../src/server/protocols/ai-sdk/ui-message.ts';
 
 /** Makes an item of a stream; its cursor says which one it is. */
 export function item(content: StreamItemContent, cursor = 'c'): StreamItem {
@@ -68,9 +68,14 @@ export function guarded(items: readonly StreamItem[]): StreamItem[] {
   });
 }
 
-/** Encodes the items of a turn. */
-export function encoded(items: readonly StreamItem[], turn: Partial<EncodedTurn> = {}): UiChunk[] {
-  const encoder = new TurnEncoder({ sessionId: 'chat-1', turn: 1, ...turn });
+/** Encodes the items of a turn, for a page of a service with this prefix. */
+export function encoded(
+  items: readonly StreamItem[],
+  { prefix = '', ...turn }: Partial<EncodedTurn> & { prefix?: string } = {},
+): UiChunk[] {
+  const { sessionId = 'chat-1' } = turn;
+  const fileUrl: FileUrl = ({ sha256 }) => `${prefix}/v1/runs/${encodeURIComponent(sessionId)}/files/${sha256}`;
+  const encoder = new TurnEncoder({ sessionId, turn: 1, fileUrl, ...turn });
   return [encoder.begin(), ...items.flatMap((one) => [...encoder.take(one)])];
 }
 

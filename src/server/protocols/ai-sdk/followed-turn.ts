@@ -9,7 +9,7 @@ import type { ContextPage } from '../../../core/protocol.ts';
 import { NextValue } from '../../../streams/waits.ts';
 import type { AnsweredCall, AskedBelow } from './turn-calls.ts';
 import { isOfUser, TurnEncoder } from './turn-encoder.ts';
-import type { UiChunk } from './ui-message.ts';
+import type { FileUrl, UiChunk } from './ui-message.ts';
 
 /** A user's message whose answer is sent once the model has read it. */
 interface UnreadMessage {
@@ -37,8 +37,8 @@ export interface FollowedTurn {
    * descendant's call that no longer waits.
    */
   answerOf?: (call: AskedBelow) => Promise<AnsweredCall>;
-  /** The path before every route of the service. Default: none. */
-  prefix?: string;
+  /** Returns the URLs of generated files, which are otherwise not shown. */
+  fileUrl?: FileUrl;
 }
 
 /** The pauses between two checks of descendants' approvals, which no stream item reports. */
@@ -50,9 +50,9 @@ const LONGEST_PAUSE_MS = 15_000;
  * unless it ends before the model has read it: nothing is sent before that is known. Throws the errors of the stream of a run.
  */
 export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): AsyncGenerator<UiChunk> {
-  const { run, turn, place, after, answers = [], message, answerOf, prefix } = followed;
+  const { run, turn, place, after, answers = [], message, answerOf, fileUrl } = followed;
   let number = turn;
-  let encoder = new TurnEncoder({ sessionId: run.runId, turn, ...defined({ after, prefix }) });
+  let encoder = new TurnEncoder({ sessionId: run.runId, turn, ...defined({ after, fileUrl }) });
   let held: UiChunk[] | undefined = message === undefined ? undefined : [];
   let unread = message?.queued ?? 0;
   let status: RunStatus | undefined;
@@ -76,7 +76,7 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
         const event = item.type === 'event' ? item : undefined;
         if (message !== undefined && event?.event.turn?.unanswered?.includes(message.id) && held !== undefined) {
           number += 1;
-          encoder = new TurnEncoder({ sessionId: run.runId, turn: number, ...defined({ prefix }) });
+          encoder = new TurnEncoder({ sessionId: run.runId, turn: number, ...defined({ fileUrl }) });
           held = [encoder.begin()];
           unread = 0;
           continue;

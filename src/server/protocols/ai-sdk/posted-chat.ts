@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { ApprovalView, Decision } from '../../../core/domain/approvals.ts';
 import type { ContentPart } from '../../../core/domain/content.ts';
@@ -264,22 +263,21 @@ function isAbout({ runId }: { runId: string }, waiting: ApprovalView, { subject 
   return waiting.callId === subject.callId && waiting.digest === subject.digest && (waiting.runId ?? runId) === subject.runId;
 }
 
+/** The run of a chat, whose descendants have records of their own. */
+type ChatRun = Pick<RunHandle, 'runId' | 'descendant'>;
+
 /**
  * Returns the answers on calls of a session's descendants as their message shows them: with the decision that applies. The stream of
  * the session shows the answers on its own calls from the record.
  */
-export async function answeredCalls(
-  client: Pick<LonghaulClient, 'handle'>,
-  sessionId: string,
-  applied: readonly AppliedAnswer[],
-): Promise<AnsweredCall[]> {
-  const below = applied.filter(({ subject }) => subject.runId !== sessionId);
-  return Promise.all(below.map(async (answer) => answeredCall(client, answer)));
+export async function answeredCalls(run: ChatRun, applied: readonly AppliedAnswer[]): Promise<AnsweredCall[]> {
+  const below = applied.filter(({ subject }) => subject.runId !== run.runId);
+  return Promise.all(below.map(async (answer) => answeredCall(run, answer)));
 }
 
-async function answeredCall(client: Pick<LonghaulClient, 'handle'>, { outcome, ...answer }: AppliedAnswer): Promise<AnsweredCall> {
+async function answeredCall(run: ChatRun, { outcome, ...answer }: AppliedAnswer): Promise<AnsweredCall> {
   if (outcome === 'taken') return answer;
-  const decision = outcome === 'decided_before' ? await recordedDecision(client, answer.subject) : undefined;
+  const decision = outcome === 'decided_before' ? await recordedDecision(run, answer.subject) : undefined;
   if (decision === undefined) return { ...answer, isUndecided: true };
   const { approvalId, subject } = answer;
   const approved = decision.type !== 'reject';
@@ -288,21 +286,18 @@ async function answeredCall(client: Pick<LonghaulClient, 'handle'>, { outcome, .
 }
 
 /** Returns the answer on a descendant's call that others have decided, as its message shows it. */
-export async function recordedAnswer(client: Pick<LonghaulClient, 'handle'>, { approvalId, subject }: AskedBelow): Promise<AnsweredCall> {
-  const decision = await recordedDecision(client, subject);
+export async function recordedAnswer(run: ChatRun, { approvalId, subject }: AskedBelow): Promise<AnsweredCall> {
+  const decision = await recordedDecision(run, subject);
   if (decision === undefined) return { approvalId, subject, approved: true, isUndecided: true };
   const { type, reason } = decision;
   return { approvalId, subject, approved: type !== 'reject', ...defined({ reason }) };
 }
 
 /** Reads the decision on a call from the record of its run; undefined if the record no longer exists. */
-async function recordedDecision(
-  client: Pick<LonghaulClient, 'handle'>,
-  { runId, callId }: { runId: string; callId: string },
-): Promise<Decision | undefined> {
+async function recordedDecision(run: ChatRun, { runId, callId }: { runId: string; callId: string }): Promise<Decision | undefined> {
   let found: Decision | undefined;
   try {
-    for await (const { decision } of client.handle(runId).events()) if (decision?.callId === callId) found = decision;
+    for await (const { decision } of run.descendant(runId).events()) if (decision?.callId === callId) found = decision;
   } catch (error) {
     const code = errorCode(error);
     if (code !== 'history_removed' && code !== 'run_not_found') throw error;

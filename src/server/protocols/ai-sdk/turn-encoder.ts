@@ -30,8 +30,8 @@ export interface EncodedTurn {
    * Absent: the message is sent from its beginning.
    */
   after?: number;
-  /** The path before every route of the service. Default: none. */
-  prefix?: string;
+  /** Returns the URLs of generated files, which are otherwise not shown. */
+  fileUrl?: FileUrl;
 }
 
 /** The circumstances in which a message asks for decisions. */
@@ -65,11 +65,6 @@ export class TurnEncoder {
     this.#isKnown = turn.after !== undefined;
     this.#calls = new TurnCalls(turn);
   }
-
-  readonly #fileUrl: FileUrl = (sha256) => {
-    const { prefix = '', sessionId } = this.#turn;
-    return `${prefix}/v1/runs/${encodeURIComponent(sessionId)}/files/${sha256}`;
-  };
 
   /** True once the last chunk is made: the turn has ended, or waits for decisions. */
   get isOver(): boolean {
@@ -180,7 +175,7 @@ export class TurnEncoder {
   *#response(event: Event): Generator<UiChunk> {
     if (this.#live !== undefined && this.#live.eventId !== event.id) yield* this.#discardLive();
     if (!this.#isInStep) yield* this.#beginStep();
-    yield* (this.#live ?? new LiveResponse(event.id)).end(recordedParts(event.content, this.#fileUrl));
+    yield* (this.#live ?? new LiveResponse(event.id)).end(recordedParts(event.content, this.#turn.fileUrl));
     this.#live = undefined;
     // Streamed calls come after the text, so the sources always come last.
     yield* sourceChunks(event.id, event.sources);

@@ -1,30 +1,51 @@
-import { type ContentItem, type ContentPart, isToolCall, type Source, type ToolCall } from '../../../core/domain/content.ts';
+import {
+  type ContentItem,
+  type ContentPart,
+  isToolCall,
+  type Source,
+  type SpilledContent,
+  type ToolCall,
+} from '../../../core/domain/content.ts';
 import { defined, type JsonValue } from '../../../core/domain/json.ts';
 import type { StopReason } from '../../../core/domain/run.ts';
 import type { AggregatedUsage } from '../../../core/domain/usage.ts';
 
 /** The decision on a call in a part of a message. */
-interface UiApproval {
+export interface UiApproval {
+  /** The id of the approval, which the page sends back with its answer. */
   id: string;
+  /** The kind of the request, its deadline and so on. */
   descriptor?: JsonValue;
+  /** Why the call needs a decision. */
   requestReason?: string;
+  /** True: a deadline or an earlier decision has decided. */
   isAutomatic?: true;
+  /** The decision. Absent while the call waits. */
   approved?: boolean;
+  /** The reason of the decision. */
   reason?: string;
 }
 
-interface UiCall {
+/** A call of a tool in a message. */
+export interface UiCall {
+  /** The name of the tool, after `tool-`. */
   type: `tool-${string}`;
+  /** The id of the call. */
   toolCallId: string;
+  /** How far the call is. */
   state: 'input-available' | 'approval-requested' | 'approval-responded' | 'output-available' | 'output-error' | 'output-denied';
+  /** The arguments. */
   input: JsonValue;
+  /** The value that the tool has returned. */
   output?: JsonValue;
+  /** The error that the tool has returned. */
   errorText?: string;
+  /** The request for a decision on the call, and the decision. */
   approval?: UiApproval;
 }
 
 /** A part of an AI SDK message that the record holds. */
-type UiPart =
+export type UiPart =
   | { type: 'step-start' }
   | { type: 'text'; text: string; state?: 'done' }
   | { type: 'file'; mediaType: string; url: string }
@@ -32,16 +53,19 @@ type UiPart =
   | UiCall;
 
 /** A page or a document that the provider of the model has used. */
-type UiSource =
+export type UiSource =
   | { type: 'source-url'; sourceId: string; url: string; title?: string }
   | { type: 'source-document'; sourceId: string; mediaType: string; title: string; filename?: string };
 
 /** A message of an AI SDK chat. */
 export interface UiMessage {
+  /** The id of the message: of an answer, derived from its turn. */
   id: string;
+  /** Who has written it. */
   role: 'user' | 'assistant';
   /** The run and the turn of the message; for an answer, also how the turn ended and its usage. */
   metadata: ChatMetadata;
+  /** The parts, in their order. */
   parts: UiPart[];
 }
 
@@ -133,7 +157,7 @@ export class MessageBuilder {
   }
 }
 
-function approvalOf({ approvalId: id, approvalDescriptor: descriptor, reason, isAutomatic }: ApprovalRequestChunk): UiApproval {
+function approvalOf({ approvalId: id, approvalDescriptor: descriptor, reason, isAutomatic }: UiApprovalRequest): UiApproval {
   return {
     id,
     ...defined({ descriptor, requestReason: reason, isAutomatic }),
@@ -160,7 +184,7 @@ export type UiChunk =
   | { type: 'tool-output-available'; toolCallId: string; output: JsonValue }
   | { type: 'tool-output-error'; toolCallId: string; errorText: string }
   | { type: 'tool-output-denied'; toolCallId: string }
-  | ApprovalRequestChunk
+  | UiApprovalRequest
   | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string }
   | { type: `data-${string}`; id: string; data: JsonValue; transient: true }
   | { type: 'message-metadata'; messageMetadata: ChatMetadata }
@@ -169,13 +193,18 @@ export type UiChunk =
   | { type: 'finish'; finishReason: UiFinishReason; messageMetadata: ChatMetadata };
 
 /** The request for a decision on a call. */
-interface ApprovalRequestChunk {
+export interface UiApprovalRequest {
+  /** The type of the chunk. */
   type: 'tool-approval-request';
+  /** The id of the approval, which the page sends back with its answer. */
   approvalId: string;
+  /** The id of the part that shows the call. */
   toolCallId: string;
+  /** Why the call needs a decision. */
   reason?: string;
   /** True: a deadline or an earlier decision has decided, and no person was asked. */
   isAutomatic?: true;
+  /** The kind of the request, its deadline and so on. */
   approvalDescriptor?: JsonValue;
 }
 
@@ -186,8 +215,8 @@ export interface RecordedParts {
   calls: readonly ToolCall[];
 }
 
-/** Returns the URL of a generated file by its digest. */
-export type FileUrl = (sha256: string) => string;
+/** Returns the URL of a generated file. */
+export type FileUrl = (spilled: SpilledContent) => string;
 
 /** Returns the parts of the content of a response. Generated files have a URL only if `fileUrl` is given. */
 export function recordedParts(content: readonly ContentItem[], fileUrl?: FileUrl): RecordedParts {
@@ -207,7 +236,7 @@ function fileOf(
   fileUrl: FileUrl | undefined,
 ): RecordedParts['files'] {
   const ofType = mediaType ?? (type === 'file' ? 'application/octet-stream' : type);
-  if (spilled !== undefined) return fileUrl === undefined ? [] : [{ url: fileUrl(spilled.sha256), mediaType: ofType }];
+  if (spilled !== undefined) return fileUrl === undefined ? [] : [{ url: fileUrl(spilled), mediaType: ofType }];
   if (url !== undefined) return [{ url, mediaType: ofType }];
   return data === undefined ? [] : [{ url: `data:${ofType};base64,${data}`, mediaType: ofType }];
 }

@@ -26,6 +26,7 @@ export const RUN_CALLS: Record<Method<RunHandle>, (run: RunHandle) => Promise<un
   save: (run) => run.save(),
   delete: (run) => run.delete(),
   approvals: (run) => run.approvals(),
+  descendant: (run) => run.descendant(run.runId).status(),
   approve: (run) => run.approve(waiting(run.runId)),
   reject: (run) => run.reject('c1'),
   respond: (run) => run.respond('c1', 'yes'),
