@@ -6,6 +6,7 @@ import { Graph, loadLayout } from './graph.tsx';
 import { agentGraph, programGraph } from './graph-parts.ts';
 import { Answer, Fold, Note, useAnswer } from './parts.tsx';
 import { may } from './caller.ts';
+import { useOthers } from './others.ts';
 import { Json, Line, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -88,6 +89,7 @@ export function AgentPage({ name }: { name: string }): JSX.Element {
 }
 
 function Details({ agent }: { agent: AgentDetails }): JSX.Element {
+  const others = useOthers(agent);
   const { description, models, instructions, tools, limits, settings, handoffs, agents, mcp } = agent;
   return (
     <>
@@ -98,7 +100,7 @@ function Details({ agent }: { agent: AgentDetails }): JSX.Element {
         <List title={TEXTS.below2} names={agents} link />
         <List title={TEXTS.mcp} names={mcp} />
       </dl>
-      {agents.length > 0 && <Graph {...agentGraph(agent)} label={TEXTS.graph} />}
+      {agents.length > 0 && <Graph {...agentGraph(agent, { others })} label={TEXTS.graph} />}
       {instructions !== undefined && (
         <>
           <h2>{TEXTS.system}</h2>

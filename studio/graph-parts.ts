@@ -16,23 +16,55 @@ interface Flow {
   agents?: string[];
 }
 
-/** An agent or a flow, and the agents in its runs and their descendants. With a record: the steps of each, and the handoffs. */
-export function agentGraph({ name, handoffs, agents, tools, flow }: AgentDetails, record?: RunRecord): GraphParts {
-  const asTools = new Set(tools.flatMap(({ agent }) => (agent === undefined ? [] : [agent])));
-  const detailOf = (one: string): string =>
-    handoffs.includes(one) ? TEXTS.handoffNode : asTools.has(one) ? TEXTS.toolNode : TEXTS.flowNode;
-  const { kind, agents: inFlow = [] }: Flow = flow ?? {};
-  const own = kind === undefined ? TEXTS.agent : TEXTS.flow(kind);
+/** An agent as far as a graph shows it. */
+type AgentParts = Pick<AgentDetails, 'name' | 'handoffs' | 'agents' | 'tools' | 'flow'>;
+
+/** What is known besides an agent: the others by their names, and the record of a run. */
+interface AgentFacts {
+  others?: ReadonlyMap<string, AgentParts>;
+  record?: RunRecord;
+}
+
+/**
+ * An agent or a flow, and the agents in its runs and their descendants, as far as they are known. With a record: the steps of each, and the
+ * handoffs. An agent that has acted and that no other is known to have is there by the handoff to it.
+ */
+export function agentGraph(agent: AgentParts, { others = new Map(), record }: AgentFacts = {}): GraphParts {
   const acted = record === undefined ? { steps: new Map<string, number>(), handoffs: [] } : actedIn(record);
-  const others = [...new Set([...agents, ...acted.steps.keys()])].filter((one) => one !== name);
-  const edges = others.filter((one) => !inFlow.includes(one)).map((one): GraphEdge => ({ from: name, to: one }));
+  const relations = new Map<string, string>([[agent.name, relationOf(agent)]]);
+  const edges: GraphEdge[] = [];
+  for (const name of relations.keys()) {
+    const one = name === agent.name ? agent : others.get(name);
+    if (one === undefined) continue;
+    edges.push(...edgesOf(one));
+    // A map that grows is walked to its end: each agent comes once, behind the one that names it first.
+    for (const other of one.agents) if (!relations.has(other)) relations.set(other, relationTo(one, other));
+  }
+  for (const name of acted.steps.keys()) if (!relations.has(name)) relations.set(name, TEXTS.handoffNode);
   return {
-    nodes: [
-      { id: name, label: name, ...withSteps(own, acted.steps.get(name), 'active') },
-      ...others.map((one) => ({ id: one, label: one, ...withSteps(detailOf(one), acted.steps.get(one), 'calm') })),
-    ],
-    edges: withoutRepetitions([...edges, ...edgesOfFlow(name, kind, inFlow), ...acted.handoffs]),
+    nodes: [...relations].map(([name, relation]) => ({
+      id: name,
+      label: name,
+      ...withSteps(relation, acted.steps.get(name), name === agent.name ? 'active' : 'calm'),
+    })),
+    edges: withoutRepetitions([...edges, ...acted.handoffs]),
   };
+}
+
+function relationOf({ flow }: AgentParts): string {
+  const { kind }: Flow = flow ?? {};
+  return kind === undefined ? TEXTS.agent : TEXTS.flow(kind);
+}
+
+/** Says what an agent does for the one that names it. */
+function relationTo({ handoffs, tools }: AgentParts, other: string): string {
+  if (handoffs.includes(other)) return TEXTS.handoffNode;
+  return tools.some(({ agent }) => agent === other) ? TEXTS.toolNode : TEXTS.flowNode;
+}
+
+function edgesOf({ name, agents, flow }: AgentParts): GraphEdge[] {
+  const { kind, agents: inFlow = [] }: Flow = flow ?? {};
+  return [...agents.filter((one) => !inFlow.includes(one)).map((to) => ({ from: name, to })), ...edgesOfFlow(name, kind, inFlow)];
 }
 
 /** True for an agent whose runs are more than its own steps. */

@@ -6,6 +6,7 @@ import { RunControls } from './controls.tsx';
 import { costText, moment, number, span } from './format.ts';
 import { Graph } from './graph.tsx';
 import { agentGraph, hasOthers, programGraph } from './graph-parts.ts';
+import { useOthers } from './others.ts';
 import { Approvals } from './inbox.tsx';
 import { isBegunAgain } from './listing.ts';
 import { Fold, type Loaded, ProblemNote, RunLink, Status, useAnswer } from './parts.tsx';
@@ -135,7 +136,14 @@ function Heading({ runId, status, view }: { runId: string; status: string | unde
   return (
     <header class="title">
       <h1>
-        <Name of={view?.currentAgent ?? view?.agentName ?? TEXTS.run} /> {status !== undefined && <Status of={status} />}
+        <Name of={view?.agentName ?? TEXTS.run} />
+        {view?.currentAgent !== undefined && view.currentAgent !== view.agentName && (
+          <span class="now">
+            {' → '}
+            <Name of={view.currentAgent} />
+          </span>
+        )}{' '}
+        {status !== undefined && <Status of={status} />}
       </h1>
       <p class="dim">
         <Name of={runId} limit={200} />
@@ -262,12 +270,10 @@ function ProgramTrace({ name, record }: RecordPart & { name: string }): JSX.Elem
 
 /** The agents of the run as a graph, if it is a flow or may be handed over, with the steps of each. */
 function AgentTrace({ name, record }: RecordPart & { name: string }): JSX.Element | null {
-  const agent = useAnswer('GET /v1/agents/{agent}', { params: { agent: name } });
-  const { value } = agent;
-  const graph = useMemo(
-    () => (value !== undefined && hasOthers(value) ? agentGraph(value, record) : undefined),
-    [value, record, record.revision],
-  );
+  const { value } = useAnswer('GET /v1/agents/{agent}', { params: { agent: name } });
+  const isShown = value !== undefined && hasOthers(value);
+  const others = useOthers(isShown ? value : undefined);
+  const graph = useMemo(() => (isShown ? agentGraph(value, { others, record }) : undefined), [value, others, record, record.revision]);
   return graph === undefined ? null : <Graph {...graph} label={TEXTS.trace} />;
 }
 

@@ -34,13 +34,57 @@ test('the agents of a flow are in the order they act, and a loop leads back', ()
 
 test('a run adds the steps of each agent, and the handoffs', () => {
   const record = recordOf({ usage }, { usage, author: 'refunds' }, { usage, author: 'refunds' }, { usage, author: 'lead' });
-  const graph = agentGraph(details({ handoffs: ['refunds', 'other'], agents: ['refunds', 'other'] }), record);
+  const graph = agentGraph(details({ handoffs: ['refunds', 'other'], agents: ['refunds', 'other'] }), { record });
   expect(graph.nodes.map(({ label, detail, tone }) => `${label}: ${detail} (${tone})`)).toEqual([
     'lead: Agent · 2 steps (good)',
     'refunds: hands over · 2 steps (good)',
     'other: hands over (calm)',
   ]);
   expect(arrows(graph)).toEqual(['lead > refunds', 'lead > other', 'refunds > lead']);
+});
+
+test('an agent behind a handoff is drawn behind the agent that hands over, with its own tools and flow', () => {
+  const others = new Map(
+    [
+      details({ name: 'second', handoffs: ['third', 'lead'], agents: ['third', 'lead'] }),
+      details({
+        name: 'third',
+        agents: ['reader', 'article'],
+        tools: [{ name: 'read', description: '', parameters: {}, agent: 'reader' }],
+      }),
+      details({ name: 'article', agents: ['a', 'b'], flow: { kind: 'sequential', agents: ['a', 'b'] } }),
+    ].map((one) => [one.name, one]),
+  );
+  const graph = agentGraph(details({ handoffs: ['second'], agents: ['second'] }), { others });
+  expect(graph.nodes.map(({ label, detail }) => `${label}: ${detail}`)).toEqual([
+    'lead: Agent',
+    'second: hands over',
+    'third: hands over',
+    'reader: as a tool',
+    'article: in its flow',
+    'a: in its flow',
+    'b: in its flow',
+  ]);
+  expect(arrows(graph)).toEqual([
+    'lead > second',
+    'second > third',
+    'second > lead',
+    'third > reader',
+    'third > article',
+    'article > a',
+    'a > b',
+  ]);
+});
+
+test('an agent that the service does not know is drawn once it has acted, behind the agent that has handed over to it', () => {
+  const record = recordOf({ usage }, { usage, author: 'second' }, { usage, author: 'third' });
+  const graph = agentGraph(details({ handoffs: ['second'], agents: ['second'] }), { record });
+  expect(graph.nodes.map(({ label, detail }) => `${label}: ${detail}`)).toEqual([
+    'lead: Agent · 1 step',
+    'second: hands over · 1 step',
+    'third: hands over · 1 step',
+  ]);
+  expect(arrows(graph)).toEqual(['lead > second', 'second > third']);
 });
 
 test('a step of a program shows its time, its attempts and the breaches of its answers', () => {
