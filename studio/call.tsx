@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { ask } from './api.ts';
-import type { CallDetails, SpilledContent } from './api-types.ts';
+import type { CallDetails, Decision, SpilledContent } from './api-types.ts';
 import { reaches } from './caller.ts';
 import { moment, span } from './format.ts';
 import { Answer, Fold, Notes, ProblemNote, RunLink, useAnswer } from './parts.tsx';
-import type { CallRow } from './record.ts';
+import { type CallRow, ranWith } from './record.ts';
+import { decisionText, decisionTone } from './notes.ts';
 import type { CallFacts } from './timeline.tsx';
 import { Fields, Json, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
@@ -14,13 +15,16 @@ interface CallOptions {
   runId: string;
   row: CallRow;
   facts: CallFacts | undefined;
+  /** Why it has no result yet. */
+  waitsFor: string;
   /** Shows the steps of a child run in place. */
   child: (runId: string) => JSX.Element;
 }
 
 /** A call of a step: arguments, attempts, result, and on demand everything that is recorded about it. */
-export function Call({ runId, row, facts, child }: CallOptions): JSX.Element {
-  const { call, result, record } = row;
+export function Call({ runId, row, facts, waitsFor, child }: CallOptions): JSX.Element {
+  const { call, decisions, result, record } = row;
+  const ran = ranWith(row);
   const { childRunId, notRun, durationMs, hooks = [], caller } = record ?? {};
   // The time of a child is in the timeline: its call returns when it is told of the end.
   const ms = childRunId === undefined ? (durationMs ?? facts?.ms) : (facts?.ms ?? durationMs);
@@ -35,7 +39,17 @@ export function Call({ runId, row, facts, child }: CallOptions): JSX.Element {
         {notRun !== undefined && <span class="tag bad">{TEXTS.notRun[notRun] ?? notRun}</span>}
         {caller === 'code' && <span class="tag">{TEXTS.byCode}</span>}
       </header>
+      {ran !== undefined && <h3>{TEXTS.proposed}</h3>}
       <Fields of={call.arguments} limit={1_500} />
+      {decisions.map((decision) => (
+        <Decided key={decision.id} decision={decision} />
+      ))}
+      {ran !== undefined && (
+        <>
+          <h3>{TEXTS.ranWith}</h3>
+          <Fields of={ran} limit={1_500} />
+        </>
+      )}
       {facts?.failures.map(({ attempt, message }) => (
         <div key={attempt} class="note warn">
           <Text of={TEXTS.failedAttempt(attempt, message)} limit={500} />
@@ -44,7 +58,7 @@ export function Call({ runId, row, facts, child }: CallOptions): JSX.Element {
       {hooks.map((hook, index) => (
         <HookLine key={index} hook={hook} />
       ))}
-      <Result runId={runId} result={result} />
+      <Result runId={runId} result={result} waitsFor={waitsFor} />
       {childRunId !== undefined && <Child runId={childRunId} show={child} />}
       <Fold title={TEXTS.details}>{() => <Details runId={runId} callId={call.toolCallId} />}</Fold>
     </section>
@@ -63,8 +77,25 @@ export function HookLine({ hook }: { hook: object }): JSX.Element {
   );
 }
 
-function Result({ runId, result }: { runId: string; result: CallRow['result'] }): JSX.Element {
-  if (result === undefined) return <p class="dim">{TEXTS.noResult}</p>;
+/** Who has decided about a call, what, and when. An answer is the result of the call, which comes after it. */
+function Decided({ decision }: { decision: Decision }): JSX.Element {
+  return (
+    <div class={`decided tone-${decisionTone(decision)}`}>
+      <Text of={decisionText(decision)} limit={400} />
+      <time class="dim" dateTime={decision.at}>
+        {moment(decision.at)}
+      </time>
+    </div>
+  );
+}
+
+function Result({ runId, result, waitsFor }: { runId: string; result: CallRow['result']; waitsFor: string }): JSX.Element {
+  if (result === undefined)
+    return (
+      <div class="dim">
+        <Text of={waitsFor} limit={400} />
+      </div>
+    );
   const { status, content, spilled, notes } = result;
   return (
     <div class="result">
@@ -140,7 +171,7 @@ function Details({ runId, callId }: { runId: string; callId: string }): JSX.Elem
 }
 
 function WholeCall({ call }: { call: CallDetails }): JSX.Element {
-  const { description, category, ranWith, decisions, schema, callId, toolVersion, requestedAt, agentName } = call;
+  const { description, category, schema, callId, toolVersion, requestedAt, agentName } = call;
   const facts: [string, string | undefined][] = [
     [TEXTS.callId, callId],
     [TEXTS.agent, agentName],
@@ -163,16 +194,6 @@ function WholeCall({ call }: { call: CallDetails }): JSX.Element {
         )}
       </dl>
       {description !== undefined && <Text of={description} limit={600} />}
-      {ranWith !== undefined && (
-        <>
-          <h3>{TEXTS.ranWith}</h3>
-          <Fields of={ranWith} />
-        </>
-      )}
-      {decisions.length > 0 && <h3>{TEXTS.decisions}</h3>}
-      {decisions.map((decision) => (
-        <Text key={decision.id} of={`${TEXTS.notes.decision(decision)} · ${moment(decision.at)}`} />
-      ))}
       {schema !== undefined && <Fold title={TEXTS.schema}>{() => <Json of={schema} />}</Fold>}
     </div>
   );

@@ -5,6 +5,7 @@ import { ask } from './api.ts';
 import type { MessageReceipt, Operations } from './api-types.ts';
 import { Fold, Note, useAction } from './parts.tsx';
 import { may, onEnd, restarts, untilOther } from './caller.ts';
+import { limitsText } from './notes.ts';
 import { TEXTS } from './texts.ts';
 
 interface ControlsOptions {
@@ -125,7 +126,7 @@ function Raise({ runId, busy, act }: ControlOptions): JSX.Element {
   const send = (values: Record<string, string>): Promise<string> => {
     const limits = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Number(value)]));
     return ask('POST /v1/runs/{runId}/limits', { params: { runId }, body: { limits } }).then((receipt) =>
-      TEXTS.receipts.raised(JSON.stringify(receipt.limits)),
+      TEXTS.receipts.raised(limitsText(receipt.limits)),
     );
   };
   const fields = { steps: TEXTS.maxSteps, totalTokens: TEXTS.maxTokens, costUsd: TEXTS.maxCost };

@@ -67,6 +67,28 @@ function edgesOf({ name, agents, flow }: AgentParts): GraphEdge[] {
   return [...agents.filter((one) => !inFlow.includes(one)).map((to) => ({ from: name, to })), ...edgesOfFlow(name, kind, inFlow)];
 }
 
+/** The most agents that the page reads about for one graph. */
+const MOST = 40;
+
+type Named = Pick<AgentDetails, 'name' | 'agents'>;
+
+/** Returns the agents that an agent may lead to, by name, as far as `read` returns them. Each is read once. */
+export async function readOthers<One extends Named>(
+  agent: Named,
+  read: (name: string) => Promise<One | undefined>,
+): Promise<ReadonlyMap<string, One>> {
+  const found = new Map<string, One>();
+  const asked = new Set([agent.name]);
+  for (let next = agent.agents; next.length > 0;) {
+    const names = [...new Set(next)].filter((name) => !asked.has(name)).slice(0, MOST - asked.size);
+    for (const name of names) asked.add(name);
+    const answers = (await Promise.all(names.map(read))).filter((one) => one !== undefined);
+    for (const one of answers) found.set(one.name, one);
+    next = answers.flatMap(({ agents }) => agents);
+  }
+  return found;
+}
+
 /** True for an agent whose runs are more than its own steps. */
 export function hasOthers({ handoffs, flow }: AgentDetails): boolean {
   return handoffs.length > 0 || flow !== undefined;

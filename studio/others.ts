@@ -1,9 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ask } from './api.ts';
 import type { AgentDetails } from './api-types.ts';
-
-/** The most agents that the page reads about for one graph. */
-const MOST = 40;
+import { readOthers } from './graph-parts.ts';
 
 /** Reads about the agents that an agent may lead to, from one to the next. One that this caller may not see, or the service does not know, is missing. */
 export function useOthers(agent: AgentDetails | undefined): ReadonlyMap<string, AgentDetails> {
@@ -18,23 +16,4 @@ export function useOthers(agent: AgentDetails | undefined): ReadonlyMap<string, 
     return () => gone.abort();
   }, [agent]);
   return others;
-}
-
-type Named = Pick<AgentDetails, 'name' | 'agents'>;
-
-/** Returns the agents that an agent may lead to, by name, as far as `read` returns them. Each is read once. */
-export async function readOthers<One extends Named>(
-  agent: Named,
-  read: (name: string) => Promise<One | undefined>,
-): Promise<ReadonlyMap<string, One>> {
-  const found = new Map<string, One>();
-  const asked = new Set([agent.name]);
-  for (let next = agent.agents; next.length > 0;) {
-    const names = [...new Set(next)].filter((name) => !asked.has(name)).slice(0, MOST - asked.size);
-    for (const name of names) asked.add(name);
-    const answers = (await Promise.all(names.map(read))).filter((one) => one !== undefined);
-    for (const one of answers) found.set(one.name, one);
-    next = answers.flatMap(({ agents }) => agents);
-  }
-  return found;
 }

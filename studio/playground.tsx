@@ -9,7 +9,7 @@ import { Answer, Note, ProblemNote, Status, useAction, useAnswer } from './parts
 import { messageText, type Row, type RunRecord } from './record.ts';
 import { may, waiting } from './caller.ts';
 import { type Schema, withFlags } from './schema.ts';
-import { Steps } from './steps.tsx';
+import { EndedFromOutside, Steps } from './steps.tsx';
 import { Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
 import { useFacts, useTimeline } from './timeline.tsx';
@@ -83,6 +83,7 @@ function Chat({ agent, session }: { agent: AgentEntry; session: string | undefin
       <section aria-label={TEXTS.playground} class="chat">
         {error !== undefined && <ProblemNote error={error} />}
         <Conversation record={record} version={version} />
+        <EndedFromOutside record={record} />
         <Approvals
           of={waiting.value?.filter(({ runId }) => session !== undefined && (runId === session || runId?.startsWith(`${session}/`))) ?? []}
         />

@@ -1,5 +1,6 @@
-import type { ContentItem, Event, StepResult, StreamItem } from './api-types.ts';
-import { type ProgramNote, TEXTS } from './texts.ts';
+import type { ContentItem, Decision, Event, StepResult, StreamItem } from './api-types.ts';
+import { decisionText, noted, type NoteText, noteTexts } from './notes.ts';
+import { TEXTS } from './texts.ts';
 
 // The record of a run as rows: what a person reads, in the order in which it happened.
 
@@ -7,9 +8,10 @@ export type ToolCall = Extract<ContentItem, { type: 'tool_call' }>;
 export type ToolResult = Extract<ContentItem, { type: 'tool_result' }>;
 type Message = Extract<ContentItem, { type: 'message' }>;
 
-/** A call, with its result once there is one, and what the step says about it. */
+/** A call, with what people have decided about it, its result once there is one, and what the step says about it. */
 export interface CallRow {
   call: ToolCall;
+  decisions: Decision[];
   result?: ToolResult;
   record?: StepResult['toolCalls'][number];
 }
@@ -35,12 +37,6 @@ export interface AnswerRow {
   handedFrom?: string;
 }
 
-/** A fact of the record in words. */
-export interface NoteText {
-  text: string;
-  tone: 'calm' | 'good' | 'warn' | 'bad';
-}
-
 /** What the model writes at this moment: it is provisional. */
 export interface LiveAnswer {
   eventId: string;
@@ -57,6 +53,8 @@ export class RunRecord {
   live: LiveAnswer | undefined;
   status = '';
   result: Extract<StreamItem, { type: 'end' }>['result'] | undefined;
+  /** Set if the server has ended the run, which has no result then: how, and by whom. */
+  outside: { status: string; text: string } | undefined;
   /** The number of rows that are answers. */
   answers = 0;
   /** Changes with the rows, and not with what the model writes at this moment. */
@@ -66,6 +64,11 @@ export class RunRecord {
   readonly #calls = new Map<string, CallRow>();
   readonly #answers = new Map<number, AnswerRow>();
   #next = 0;
+
+  /** True once the run has ended, by itself or not. */
+  get isOver(): boolean {
+    return this.result !== undefined || this.outside !== undefined;
+  }
 
   /** Takes what a stream has brought. */
   take(items: readonly StreamItem[]): void {
@@ -106,7 +109,7 @@ export class RunRecord {
     const key = String(offset);
     if (event.id === this.live?.eventId) this.live = undefined;
     const { content } = event;
-    const calls = content.filter((one) => one.type === 'tool_call').map((call): CallRow => ({ call }));
+    const calls = content.filter((one) => one.type === 'tool_call').map((call): CallRow => ({ call, decisions: [] }));
     const results = content.filter((one) => one.type === 'tool_result');
     const messages = content.filter((one) => one.type === 'message');
     for (const one of calls) this.#calls.set(one.call.toolCallId, one);
@@ -117,14 +120,15 @@ export class RunRecord {
     const rest = messages.length > 0 ? { kind: 'message' as const, key, event, messages } : undefined;
     const row = this.#answer(event, key, { calls, messages }) ?? rest;
     if (row !== undefined) this.rows.push(row);
-    const texts = noteTexts(event);
+    const decided = event.decision && this.#calls.get(event.decision.callId);
+    if (event.decision !== undefined) decided?.decisions.push(event.decision);
+    const texts = noteTexts(event, { isInCall: decided !== undefined });
     if (texts.length > 0) this.rows.push({ kind: 'note', key: `${key}!`, event, texts });
   }
 
   /** Returns the row of an answer of a model, or of calls that no model has asked for: those of code, and of steps of programs. */
   #answer(event: Event, key: string, { calls, messages }: { calls: CallRow[]; messages: Message[] }): AnswerRow | undefined {
-    const whole: object = event;
-    const { step } = whole as EventNotes;
+    const { step } = noted(event);
     const isAnswer = isResponse(event) && event.given === undefined;
     if (!isAnswer && (calls.length === 0 || (event.caller !== 'code' && step === undefined))) return undefined;
     const number = (step === undefined ? this.#steps : this.answers) + 1;
@@ -187,45 +191,15 @@ function mediaText(part: { type: string; url?: string; mediaType?: string; data?
 export function rowText(row: Row): string {
   if (row.kind === 'note') return row.texts.map(({ text }) => text).join('\n');
   if (row.kind === 'message') return row.messages.map(messageText).join('\n');
-  return [row.text, ...row.calls.map(({ call, result }) => JSON.stringify([call.name, call.arguments, result?.content]))].join('\n');
+  return [row.text, ...row.calls.flatMap(callTexts)].join('\n');
 }
 
-type Tone = NoteText['tone'];
-
-/** Returns the facts that an event records besides its content. */
-function noteTexts(event: Event): NoteText[] {
-  const { notes } = TEXTS;
-  const found: NoteText[] = [];
-  const say = <Value>(value: Value | undefined, text: (value: Value) => string, tone: Tone = 'calm'): void => {
-    if (value !== undefined) found.push({ text: text(value), tone });
-  };
-  const whole: object = event;
-  const { turn, step, guardrails, compaction, raised, failed } = whole as EventNotes;
-  say(event.decision, TEXTS.notes.decision, event.decision?.type === 'reject' ? 'bad' : 'good');
-  say(event.refused, notes.refused, 'warn');
-  say(raised, ({ limits }) => notes.raised(limits), 'good');
-  say(event.permissions, notes.permissions);
-  say(guardrails, notes.guardrails, 'warn');
-  say(event.memory, notes.memory);
-  say(failed, ({ code }) => notes.failed(code), 'bad');
-  say(compaction, notes.compaction);
-  say(turn, notes.turn, turn?.status === 'completed' ? 'calm' : 'warn');
-  say(event.cleared, () => notes.cleared);
-  say(event.title, notes.title);
-  say(event.refresh, notes.refresh);
-  say(event.interrupted, () => notes.interrupted, 'warn');
-  for (const notice of event.notices ?? []) say(notice.message, notes.notice, 'warn');
-  say(event.contextUpdates, notes.contextUpdates);
-  say(step, notes.program, step?.error !== undefined || step?.status === 'failed' ? 'bad' : 'calm');
-  return found;
+function callTexts({ call, decisions, result, record }: CallRow): string[] {
+  return [JSON.stringify([call.name, call.arguments, record?.arguments, result?.content, result?.notes]), ...decisions.map(decisionText)];
 }
 
-/** The notes of an event whose members the API does not describe, as far as the page reads them. */
-interface EventNotes {
-  turn?: { number: number; status: string; stopReason: string; error?: string };
-  step?: ProgramNote;
-  guardrails?: { findings?: { name?: string; outcome?: string; message?: string }[] };
-  compaction?: { evicted?: unknown[]; summarized?: unknown; dropped?: unknown[] };
-  raised?: { limits: unknown };
-  failed?: { code: string };
+/** Returns the arguments that a call ran with, if a person or a hook has changed those that the model had proposed. */
+export function ranWith({ call, decisions, record }: CallRow): object | undefined {
+  const ran = record?.arguments ?? decisions.findLast(({ type }) => type === 'approve')?.arguments;
+  return ran === undefined || record?.notRun !== undefined || JSON.stringify(ran) === JSON.stringify(call.arguments) ? undefined : ran;
 }

@@ -1,18 +1,20 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { ask, Refused } from './api.ts';
-import type { RunTree, StatusView } from './api-types.ts';
+import type { RunStatus, RunTree, StatusView } from './api-types.ts';
 import { RunControls } from './controls.tsx';
-import { costText, moment, number, span } from './format.ts';
+import { endingTexts } from './ending.ts';
+import { costText, moment, number, span, tone } from './format.ts';
 import { Graph } from './graph.tsx';
 import { agentGraph, hasOthers, programGraph } from './graph-parts.ts';
 import { useOthers } from './others.ts';
 import { Approvals } from './inbox.tsx';
+import { callWaits, type Wait, waitsOf } from './now.ts';
 import { isBegunAgain } from './listing.ts';
 import { Fold, type Loaded, ProblemNote, RunLink, Status, useAnswer } from './parts.tsx';
 import type { RunRecord } from './record.ts';
 import { listWaiting, me, onFeed, restarts, waiting } from './caller.ts';
-import { Steps } from './steps.tsx';
+import { EndedFromOutside, Steps } from './steps.tsx';
 import { Json, Line, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
 import { AmountChart, TimeBar, useFacts, useTimeline } from './timeline.tsx';
@@ -35,8 +37,12 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
     // Without a feed, the run itself says that something begins or ends to wait.
     if (me.value?.runId !== undefined) void listWaiting();
   });
-  useBegunAgain(runId, record.result);
+  useBegunAgain(runId, record.isOver ? (record.result?.endTime ?? null) : undefined);
   const here = record.status || status.value?.status;
+  const isOver = here !== undefined && ENDED.has(here);
+  const waits = useMemo(() => callWaits(isOver ? undefined : status.value), [isOver, JSON.stringify(status.value?.postponed)]);
+  useLooks(here, status.again);
+  const asked = waiting.value?.filter((one) => isBelow(one.runId, runId)) ?? [];
   const failure = status.error ?? tree.error;
   // The service says at once, and only once, why there is nothing to show.
   if (status.error !== undefined && status.value === undefined && record.rows.length === 0)
@@ -51,12 +57,16 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
       <Heading runId={runId} status={here} view={status.value} />
       {failure !== undefined && !isAway(failure) && <ProblemNote error={failure} again={readAgain} />}
       {error !== undefined && <ProblemNote error={error} />}
-      <Approvals of={waiting.value?.filter((one) => isBelow(one.runId, runId)) ?? []} />
+      {!isOver && status.value !== undefined && (
+        <Waits waits={waitsOf({ ...status.value, status: here as RunStatus }, { now: Date.now(), isAsked: asked.length > 0 })} />
+      )}
+      <Approvals of={asked} />
       <div class="columns">
         <div>
           {tree.value !== undefined && <Trace tree={tree.value} record={record} version={version} />}
-          <Steps runId={runId} record={record} version={version} timeline={timeline.read} />
+          <Steps runId={runId} record={record} version={version} timeline={timeline.read} waits={waits} />
           <Ending record={record} version={version} />
+          <EndedFromOutside record={record} />
         </div>
         <aside aria-label={TEXTS.run}>
           <Controls runId={runId} tree={tree} status={here} />
@@ -75,6 +85,30 @@ function isAway(failure: unknown): boolean {
   return failure instanceof Refused && failure.problem.code === 'server_unreachable';
 }
 
+/** The pauses between two looks at a run that is at work and records nothing, in milliseconds: the last one again and again. */
+const LOOKS = [3_000, 5_000, 10_000, 20_000, 60_000];
+
+/** Looks again at a run that is at work: what it waits for, such as a provider that refuses it, is not in its record. */
+function useLooks(status: string | undefined, look: () => void): void {
+  const newest = useRef(look);
+  newest.current = look;
+  useEffect(() => {
+    if (status !== 'running' && status !== 'paused') return undefined;
+    let timer: ReturnType<typeof setTimeout>;
+    const wait = (looks: number): void => {
+      timer = setTimeout(
+        () => {
+          if (!document.hidden) newest.current();
+          wait(looks + 1);
+        },
+        LOOKS[Math.min(looks, LOOKS.length - 1)],
+      );
+    };
+    wait(0);
+    return () => clearTimeout(timer);
+  }, [status]);
+}
+
 /** Calls back when a number changes, but not at first. */
 function useAgain(moved: number, again: () => void): void {
   const before = useRef(moved);
@@ -85,13 +119,13 @@ function useAgain(moved: number, again: () => void): void {
 }
 
 /** Reads the record of a run that has ended from its beginning once somebody else has retried it: its stream is over, and does not tell. */
-function useBegunAgain(runId: string, result: RunRecord['result']): void {
-  const shown = useRef(result);
-  shown.current = result;
+function useBegunAgain(runId: string, endTime: string | null | undefined): void {
+  const shown = useRef(endTime);
+  shown.current = endTime;
   useEffect(
     () =>
       onFeed((items) => {
-        if (shown.current !== undefined && isBegunAgain(items, { runId, endTime: shown.current.endTime })) restarts.value += 1;
+        if (shown.current !== undefined && isBegunAgain(items, { runId, endTime: shown.current })) restarts.value += 1;
       }),
     [runId],
   );
@@ -174,8 +208,8 @@ function Heading({ runId, status, view }: { runId: string; status: string | unde
           <Line of={view.about.question} limit={300} />
         </p>
       )}
-      {view?.lastError !== undefined && status !== 'completed' && (
-        <div class={`note ${isOver ? 'bad' : 'warn'}`}>
+      {view?.lastError !== undefined && !isOver && (
+        <div class="note warn">
           <h3>{TEXTS.lastError}</h3>
           <Text of={view.lastError} limit={800} />
         </div>
@@ -228,28 +262,45 @@ interface RecordPart {
   version: number;
 }
 
-/** What the run has come to. */
+/** What the run has come to, and why. */
 function Ending({ record }: RecordPart): JSX.Element | null {
   const { result } = record;
   if (result === undefined) return null;
-  const { status, stopReason, error, errorCode, output } = result;
+  const { status, endTime, durationSeconds, output } = result;
+  const texts = endingTexts(result);
+  const look = tone(status);
+  const length = durationSeconds === null ? undefined : span(durationSeconds * 1_000);
+  const hasOutput = output !== null && output !== '';
   return (
     <section class="row ending" aria-labelledby="ending">
       <h2 id="ending">
-        {TEXTS.ended} <Status of={status} /> {stopReason !== status && stopReason !== 'final_answer' && <Name of={stopReason} />}
+        {TEXTS.ended} <Status of={status} /> {endTime !== null && <small class="dim">{TEXTS.endedAt(moment(endTime), length)}</small>}
       </h2>
-      {error !== null && (
-        <div class="note bad">
-          {errorCode !== undefined && <Name of={errorCode} />}
-          <Text of={error} />
+      {texts.map((text) => (
+        <div key={text} class={`note ${look === 'good' ? 'calm' : look}`}>
+          <Text of={text} />
         </div>
-      )}
-      {output !== null && (
+      ))}
+      {hasOutput ? (
         <>
-          <h3>{TEXTS.output}</h3>
+          <h3>{status === 'completed' || result.guardrail !== undefined ? TEXTS.output : TEXTS.partialOutput}</h3>
           {typeof output === 'string' ? <Text of={output} /> : <Json of={output} />}
         </>
+      ) : (
+        <p class="dim">{status === 'completed' ? TEXTS.emptyOutput : TEXTS.noOutput}</p>
       )}
+    </section>
+  );
+}
+
+/** What the run waits for, if it does. What waits for a decision is shown with its form. */
+function Waits({ waits }: { waits: readonly Wait[] }): JSX.Element | null {
+  if (waits.length === 0) return null;
+  return (
+    <section class={`note waits ${waits.some((one) => one.tone === 'warn') ? 'warn' : 'calm'}`} aria-label={TEXTS.waitsNow} role="status">
+      {waits.map(({ text }) => (
+        <Text key={text} of={text} limit={800} />
+      ))}
     </section>
   );
 }

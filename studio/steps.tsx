@@ -5,7 +5,8 @@ import type { Event } from './api-types.ts';
 import { dollars, moment, span } from './format.ts';
 import { Call, HookLine } from './call.tsx';
 import { Fold, Note, ProblemNote } from './parts.tsx';
-import { type AnswerRow, type LiveAnswer, messageText, type Row, type RunRecord, rowText } from './record.ts';
+import { decisionTone } from './notes.ts';
+import { type AnswerRow, type CallRow, type LiveAnswer, messageText, ranWith, type Row, type RunRecord, rowText } from './record.ts';
 import { Line, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
 import { type ReadTimeline, useFacts, useTimeline } from './timeline.tsx';
@@ -22,14 +23,16 @@ interface StepsOptions {
   record: RunRecord;
   version: number;
   timeline: ReadTimeline | undefined;
+  /** Why calls have no result yet, by their ids. */
+  waits?: ReadonlyMap<string, string>;
 }
 
 /** The record of a run, step by step, with a search. */
-export function Steps({ runId, record, version, timeline }: StepsOptions): JSX.Element {
+export function Steps({ runId, record, version, timeline, waits }: StepsOptions): JSX.Element {
   const [words, setWords] = useState('');
   const rows = useMemo(() => rowsWith(record, words), [record, record.revision, words]);
   const isLong = rows.length > FEW;
-  const show = useRowViews({ runId, record, timeline, isLong });
+  const show = useRowViews({ runId, record, timeline, waits, isLong });
   return (
     <section aria-labelledby="steps" class="steps">
       <div class="heading">
@@ -66,11 +69,18 @@ export function Steps({ runId, record, version, timeline }: StepsOptions): JSX.E
 }
 
 /** Returns a function that shows a row. */
-function useRowViews({ runId, record, timeline, isLong }: Omit<StepsOptions, 'version'> & { isLong: boolean }): (row: Row) => JSX.Element {
+function useRowViews({
+  runId,
+  record,
+  timeline,
+  waits,
+  isLong,
+}: Omit<StepsOptions, 'version'> & { isLong: boolean }): (row: Row) => JSX.Element {
   // What the reader has opened and closed stays so, also when it comes back to the screen.
   const toggled = useMemo(() => new Map<string, boolean>(), [record]);
   // As long as nothing of a row has changed, the page has nothing to compare: what the model writes comes many times a second.
-  const views = useMemo(() => new Map<string, JSX.Element>(), [record, record.revision, timeline, isLong]);
+  const views = useMemo(() => new Map<string, JSX.Element>(), [record, record.revision, record.isOver, timeline, waits, isLong]);
+  const waitsFor = (callId: string): string => waits?.get(callId) ?? (record.isOver ? TEXTS.noResultAtEnd : TEXTS.noResult);
   return (row) => {
     const open = toggled.get(row.key) ?? !isLong;
     const onToggle = (isOpen: boolean): void => {
@@ -78,7 +88,7 @@ function useRowViews({ runId, record, timeline, isLong }: Omit<StepsOptions, 've
       views.delete(row.key);
     };
     const view = views.get(row.key) ?? (
-      <RowView key={row.key} row={row} runId={runId} timeline={timeline} open={open} onToggle={onToggle} />
+      <RowView key={row.key} row={row} runId={runId} timeline={timeline} waitsFor={waitsFor} open={open} onToggle={onToggle} />
     );
     views.set(row.key, view);
     return view;
@@ -96,11 +106,12 @@ interface RowOptions {
   row: Row;
   runId: string;
   timeline: ReadTimeline | undefined;
+  waitsFor: (callId: string) => string;
   open: boolean;
   onToggle: (isOpen: boolean) => void;
 }
 
-function RowView({ row, runId, timeline, open, onToggle }: RowOptions): JSX.Element {
+function RowView({ row, runId, timeline, waitsFor, open, onToggle }: RowOptions): JSX.Element {
   if (row.kind === 'note') return <NoteRow row={row} />;
   if (row.kind === 'message') return <MessageRow row={row} open={open} onToggle={onToggle} />;
   return (
@@ -112,7 +123,7 @@ function RowView({ row, runId, timeline, open, onToggle }: RowOptions): JSX.Elem
       )}
       <div class={`row answer ${row.event.caller === 'code' ? 'code' : ''}`}>
         <Fold open={open} onToggle={onToggle} titleClass="rowhead" title={<AnswerTitle row={row} />}>
-          {() => <AnswerBody row={row} runId={runId} timeline={timeline} />}
+          {() => <AnswerBody row={row} runId={runId} timeline={timeline} waitsFor={waitsFor} />}
         </Fold>
         {row.event.caller !== 'code' && row.at === undefined && (
           <a
@@ -176,10 +187,8 @@ function AnswerTitle({ row }: { row: AnswerRow }): JSX.Element {
   return (
     <>
       <strong>{isCode ? TEXTS.byCode : at === undefined ? TEXTS.step(number) : <Name of={at} limit={60} />}</strong>
-      {calls.map(({ call }) => (
-        <code key={call.toolCallId}>
-          <Name of={call.name} limit={40} />
-        </code>
+      {calls.map((one) => (
+        <CallTitle key={one.call.toolCallId} row={one} />
       ))}
       <Line of={text} limit={100} />
       {step?.final === true && <span class="tag warn">{TEXTS.final}</span>}
@@ -195,7 +204,27 @@ function AnswerTitle({ row }: { row: AnswerRow }): JSX.Element {
   );
 }
 
-function AnswerBody({ row, runId, timeline }: Pick<RowOptions, 'runId' | 'timeline'> & { row: AnswerRow }): JSX.Element {
+/** A call in the title of its step: its tool, and what was decided about it. */
+function CallTitle({ row }: { row: CallRow }): JSX.Element {
+  const last = row.decisions.at(-1);
+  return (
+    <>
+      <code>
+        <Name of={row.call.name} limit={40} />
+      </code>
+      {last !== undefined && (
+        <span class={`tag ${decisionTone(last)}`}>{ranWith(row) === undefined ? TEXTS.decided[last.type] : TEXTS.decidedEdited}</span>
+      )}
+    </>
+  );
+}
+
+function AnswerBody({
+  row,
+  runId,
+  timeline,
+  waitsFor,
+}: Pick<RowOptions, 'runId' | 'timeline' | 'waitsFor'> & { row: AnswerRow }): JSX.Element {
   const { event, number, at, calls, text, step } = row;
   const model = event.caller === 'code' ? undefined : timeline?.models.get(number);
   return (
@@ -229,6 +258,7 @@ function AnswerBody({ row, runId, timeline }: Pick<RowOptions, 'runId' | 'timeli
           runId={runId}
           row={call}
           facts={timeline?.calls.get(call.call.toolCallId)}
+          waitsFor={waitsFor(call.call.toolCallId)}
           child={(child) => <ChildSteps runId={child} />}
         />
       ))}
@@ -247,7 +277,23 @@ function ChildSteps({ runId }: { runId: string }): JSX.Element {
     <>
       {error !== undefined && <ProblemNote error={error} />}
       <Steps runId={runId} record={record} version={version} timeline={read} />
+      <EndedFromOutside record={record} />
     </>
+  );
+}
+
+/** The end of a run that did not record it: the server has ended it. */
+export function EndedFromOutside({ record: { outside } }: { record: RunRecord }): JSX.Element | null {
+  if (outside === undefined) return null;
+  return (
+    <section class="row ending" aria-labelledby="ending">
+      <h2 id="ending">
+        {TEXTS.ended} <span class="status bad">{outside.status}</span>
+      </h2>
+      <div class="note bad">
+        <Text of={outside.text} />
+      </div>
+    </section>
   );
 }
 

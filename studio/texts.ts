@@ -6,18 +6,32 @@ export const digits = (number: number): string =>
 
 const count = (number: number, one: string, many = `${one}s`): string => `${digits(number)} ${number === 1 ? one : many}`;
 
-const json = (value: unknown): string => JSON.stringify(value);
-
 const DECIDED = { approve: 'approved', reject: 'rejected', respond: 'answered' } as const;
+
+const REQUESTS: Readonly<Record<string, string>> = {
+  approve: 'An approval',
+  reject: 'A rejection',
+  respond: 'An answer',
+  send: 'A message',
+  cancel: 'A cancellation',
+};
+
+const GUARDED: Readonly<Record<string, string>> = { input: 'the request', output: 'the answer', tool_call: 'the call' };
 
 /** The facts of the record, in words. */
 const NOTES = {
-  refused: (refused: unknown) => `A request was refused: ${json(refused)}`,
-  raised: (limits: unknown) => `Limits were raised: ${json(limits)}`,
-  permissions: (permissions: unknown) => `Permissions were set: ${json(permissions)}`,
-  guardrails: ({ findings = [] }: { findings?: { name?: string; outcome?: string; message?: string }[] }) =>
-    `Guardrails: ${findings.map(({ name, outcome, message }) => [name, outcome, message].filter((part) => part !== undefined).join(', ')).join('; ')}`,
-  memory: (memory: unknown) => `Memory: ${json(memory)}`,
+  refused: ({ request, by, code, message }: { request: string; by?: string; code: string; message: string }) =>
+    `${REQUESTS[request] ?? `“${request}”`}${by === undefined ? '' : ` of ${by}`} was refused (${code}): ${message}`,
+  raised: (limits: string) => `Limits were raised: ${limits}`,
+  permissions: (mode: string | undefined, rules: string[]) => `Permissions were set: ${[`mode ${mode ?? 'default'}`, ...rules].join('; ')}`,
+  guardrail: ({ name = '', type = '', outcome, message = '', callId }: GuardrailFinding) => {
+    const blocks = outcome === 'tripped' || outcome === 'failed';
+    const subject = `${GUARDED[type] ?? 'it'}${callId === undefined ? '' : ` ${callId}`}`;
+    return `Guardrail “${name}” ${blocks ? 'blocked' : 'let pass'} ${subject}: ${message}`;
+  },
+  noFindings: 'Guardrails asked a model, and found nothing.',
+  remembers: (entries: number) => `${count(entries, 'entry', 'entries')} from the memory.`,
+  noMemory: (why: string) => `The memory was not available: ${why}`,
   failed: (code: string) => `The model call failed: ${code}`,
   compaction: ({ evicted = [], summarized, dropped = [] }: { evicted?: unknown[]; summarized?: unknown; dropped?: unknown[] }) =>
     `The window was made smaller: ${[
@@ -25,14 +39,14 @@ const NOTES = {
       ...(evicted.length === 0 ? [] : [`${count(evicted.length, 'result')} taken out`]),
       ...(dropped.length === 0 ? [] : [`${count(dropped.length, 'memory entry', 'memory entries')} dropped`]),
     ].join(', ')}`,
-  turn: ({ number, status, stopReason, error }: { number: number; status: string; stopReason: string; error?: string }) =>
-    `Turn ${number} ended: ${status}${stopReason === status ? '' : ` (${stopReason})`}${error === undefined ? '' : `: ${error}`}`,
+  turn: (number: number, ended: string) => `Turn ${number} ended: ${ended}`,
   cleared: 'The conversation was emptied.',
   title: (title: string) => `The session has a title: ${title}`,
-  refresh: (refresh: unknown) => `The agent was resolved again: ${json(refresh)}`,
+  resolved: 'The agent was resolved again.',
+  notResolved: (code: string, message: string) => `The agent could not be resolved again, and stays as it was (${code}): ${message}`,
   interrupted: 'The answer was interrupted.',
   notice: (message: string) => `Notice: ${message}`,
-  contextUpdates: (updates: unknown) => `Deps and state changed: ${json(updates)}`,
+  changed: (changes: string[]) => `Deps and state changed: ${changes.join(', ')}`,
   base64: (length: number) => `${digits(length)} characters of base64`,
   program: ({ at, kind, type, attempt, status, reason, child, error }: ProgramNote) => {
     const below = child === undefined ? '' : ` (run ${child})`;
@@ -42,15 +56,37 @@ const NOTES = {
     if (type === 'attempt') return `${at}, attempt ${attempt ?? 1}${below}${why}`;
     return `${at} ${status ?? 'completed'}${why}`;
   },
-  decision: ({ type, toolName, by, reason, remember, arguments: edited, content, source }: DecisionNote) =>
+  decision: ({ type, by, reason, remember, source }: DecisionNote, subject: string, isEdited: boolean) =>
     [
-      `${by ?? (source === 'deadline' ? 'The deadline' : 'Somebody')} ${DECIDED[type]} ${toolName}`,
-      edited === undefined ? '' : ` with other arguments: ${json(edited)}`,
-      content === undefined ? '' : ` with: ${json(content)}`,
+      `${by ?? (source === 'deadline' ? 'The deadline' : 'Somebody')} ${DECIDED[type]} ${subject}`,
+      isEdited ? ' with other arguments' : '',
       reason === undefined || reason === '' ? '' : `: ${reason}`,
       remember === undefined ? '' : remember === 'tool' ? ' (for every call of the tool)' : ' (for calls with equal arguments)',
       source === 'remembered' ? ' (as remembered)' : '',
     ].join(''),
+  moreLimits: (limits: string | undefined) => `more for the run${limits === undefined ? '' : `: ${limits}`}`,
+};
+
+interface GuardrailFinding {
+  name?: string;
+  type?: string;
+  outcome?: string;
+  message?: string;
+  callId?: string;
+}
+
+/** The beginning of what a worker says of a model call that the limits of its provider hold back: it has not failed. */
+const NOT_SENT = 'Not sent yet: ';
+
+/** The limits of a run in words, by their names. */
+const LIMITS: Readonly<Record<string, (amount: string) => string>> = {
+  steps: (amount) => `${amount} steps`,
+  toolCalls: (amount) => `${amount} tool calls`,
+  inputTokens: (amount) => `${amount} input tokens`,
+  outputTokens: (amount) => `${amount} output tokens`,
+  totalTokens: (amount) => `${amount} tokens`,
+  costUsd: (amount) => `$${amount}`,
+  deadlineMs: (amount) => `a deadline ${amount} after the start`,
 };
 
 /** What a program has noted about a step, as far as the page reads it. */
@@ -67,17 +103,17 @@ export interface ProgramNote {
 
 interface DecisionNote {
   type: keyof typeof DECIDED;
-  toolName: string;
   by: string | null;
   source: string;
   reason?: string;
   remember?: string;
-  arguments?: unknown;
-  content?: unknown;
 }
 
 export const TEXTS = {
   notes: NOTES,
+  limits: LIMITS,
+  callsOf: (calls: number, tool: string) => `${count(calls, 'call')} of ${tool}`,
+  decided: DECIDED,
   title: 'Longhaul Studio',
   skip: 'Skip to the content',
   nav: 'Pages',
@@ -172,16 +208,19 @@ export const TEXTS = {
   live: 'The model is answering',
   reasoning: 'Reasoning',
   arguments: 'Arguments',
+  proposed: 'Proposed by the model',
   ranWith: 'Ran with other arguments',
+  decidedEdited: 'approved, edited',
   result: 'Result',
   error: 'Error',
   attempts: (attempts: number) => `${attempts} attempts`,
   failedAttempt: (attempt: number, message: string) => `Attempt ${attempt} failed: ${message}`,
   details: 'Everything recorded about this call',
-  decisions: 'Decisions',
   hooks: 'Hooks',
   schema: 'Schema of the arguments',
   noResult: 'No result yet.',
+  noResultAtEnd: 'No result: the run ended before.',
+  waitsForDecision: 'Waits for a decision.',
   noteToModel: 'Note to the model',
   spilled: (bytes: number) => `The whole result has ${digits(bytes)} bytes.`,
   readWhole: 'Read it whole',
@@ -213,6 +252,7 @@ export const TEXTS = {
     queue: 'queue',
     retry: 'retries',
   },
+  noTime: 'Nothing has begun so far.',
   timePartial: 'of the part that is read so far',
   readOn: 'Read on',
   chart: 'Tokens and cost by step',
@@ -226,7 +266,60 @@ export const TEXTS = {
   category: 'Category',
   callId: 'Call',
   output: 'Answer',
+  partialOutput: 'What it had so far',
+  noOutput: 'It has ended without an answer.',
+  emptyOutput: 'The answer is empty.',
   ended: 'Ended',
+  /** The moment of an end, and how long the run took. */
+  endedAt: (when: string, length: string | undefined) => `${when}${length === undefined ? '' : `, after ${length}`}`,
+  endings: {
+    cancelled: (reason: string | undefined) =>
+      reason === undefined ? 'It was cancelled, without a reason.' : `It was cancelled. Reason: ${reason}`,
+    closed: 'The session was closed.',
+    limit: (limits: string) => `It has reached its limit: ${limits}.`,
+    deadline: (length: string | undefined) =>
+      `Its deadline has passed${length === undefined ? '' : `, ${length} after its start`}. What ran then was abandoned.`,
+    guardrail: (name: string, subject: string, message: string) => `Guardrail “${name}” blocked ${subject}: ${message}`,
+    failed: (code: string | undefined, message: string) => `${message}${code === undefined ? '' : ` (${code})`}`,
+    failedWithout: 'It failed, and recorded no message.',
+    notArchived: (from: number, through: number, message: string) =>
+      `Events ${digits(from)} to ${digits(through)} are not in the archive: ${message}`,
+  },
+  subjects: GUARDED,
+  outside: { run_terminated: 'terminated', run_timed_out: 'timed out' } as Readonly<Record<string, string>>,
+  waitsNow: 'What it waits for',
+  nows: {
+    paused: 'It is paused: it continues when somebody resumes it.',
+    idle: 'It waits for the next message.',
+    decision: (tools: string) => `It waits for a decision: ${tools}.`,
+    below: (runs: number) => `${count(runs, 'run')} below ${runs === 1 ? 'waits' : 'wait'} for a decision.`,
+    noWorker:
+      'No worker has begun it. It waits on the server, for as long as it takes, until a worker polls its task queue: “longhaul doctor” says which queues are polled.',
+    refused: (what: string, times: number, code: string) =>
+      `${what}: the provider has refused ${times === 1 ? 'it once' : `it ${digits(times)} times`} (${code})`,
+    tried: (when: string) => `it is tried again at ${when}`,
+    givesUp: (when: string) => `given up at ${when}`,
+    batch: (what: string, collector: string, since: string, batch: number | undefined) =>
+      `${what} waits since ${since} for ${batch === undefined ? `a batch of “${collector}”, which is not full yet` : `batch ${batch} of “${collector}”`}.`,
+    attempt: (what: string, attempt: number, failure: string | undefined) =>
+      `${what}: attempt ${digits(attempt)}${failure === undefined ? '' : failure.startsWith(NOT_SENT) ? `. ${failure}` : `. The attempt before failed: ${failure}`}`,
+    progress: (what: string, progress: string) => `${what}: ${progress}`,
+    postponed: (tool: string, reason: string, until: string) => `A call of ${tool} waits until ${until}: ${reason}.`,
+    waitsUntil: (reason: string, until: string) => `Waits until ${until}: ${reason}.`,
+    queued: (messages: number) => `${count(messages, 'message')} ${messages === 1 ? 'waits' : 'wait'} to be read.`,
+    missing: (kind: string, name: string, until: string) => `No worker has had ${kind} “${name}” so far: it waits for one until ${until}.`,
+    archiving: (since: string) => `Its events are being stored in the archive, since ${since}.`,
+    names: {
+      callModel: 'The model call',
+      askStep: 'The model call',
+      summarize: 'The summary',
+      useMemory: 'The memory',
+      archiveEvents: 'The archive',
+      notifyWaiting: 'The notice of what waits',
+      notifyEnded: 'The notice of the end',
+    } as Readonly<Record<string, string>>,
+    activity: (name: string) => `The call of ${name}`,
+  },
   removed: 'The server has removed the history of this run.',
   unreadable: 'This service cannot decode the run: it lacks the key or the codec of the workers.',
   noSteps: 'Nothing is recorded yet.',
@@ -261,7 +354,7 @@ export const TEXTS = {
     turn: (turn: number) => `: turn ${turn} answers it`,
     paused: 'The run pauses after its current step.',
     resumed: 'The run continues.',
-    raised: (limits: string) => `Limits that hold now: ${limits}`,
+    raised: (limits: string) => `Limits that hold now: ${limits}.`,
     permissions: 'The permissions are set.',
     cancelled: 'The run has been asked to end.',
     alreadyEnded: 'The run had ended already.',
@@ -387,7 +480,7 @@ export const TEXTS = {
   flow: (kind: string) => `${kind} flow`,
   stepCount: (steps: number) => count(steps, 'step'),
   breaches: (breaches: number) => count(breaches, 'breach', 'breaches'),
-  handoffNode: 'hands over',
+  handoffNode: 'by handoff',
   toolNode: 'as a tool',
   flowNode: 'in its flow',
 };

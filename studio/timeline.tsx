@@ -153,6 +153,7 @@ export function TimeBar({ read, error, readOn }: ReturnType<typeof useTimeline>)
   return (
     <section aria-labelledby="time">
       <h3 id="time">{TEXTS.time}</h3>
+      {total === 0 && <p class="dim">{read === undefined ? TEXTS.loading : TEXTS.noTime}</p>}
       <div class="bar" aria-hidden="true">
         {entries.map(({ kind, ms }) => (
           <span key={kind} class={`kind-${kind}`} style={{ flexGrow: Math.max(ms, total / 200) }} />

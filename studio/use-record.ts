@@ -1,7 +1,8 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { follow } from './api.ts';
+import { follow, Refused } from './api.ts';
 import type { StreamItem } from './api-types.ts';
 import { RunRecord } from './record.ts';
+import { TEXTS } from './texts.ts';
 
 /** A record that grows while the part that uses it is shown. `version` changes with it. */
 export interface FollowedRecord {
@@ -37,13 +38,25 @@ export function useRecord(runId: string | undefined): FollowedRecord {
       own.take(items);
       draw();
     };
-    follow('GET /v1/runs/{runId}/stream', { params: { runId }, signal: gone.signal }, take).catch(
-      (failure: unknown) => gone.signal.aborted || setError(failure),
-    );
+    follow('GET /v1/runs/{runId}/stream', { params: { runId }, signal: gone.signal }, take).catch((failure: unknown) => {
+      if (gone.signal.aborted) return;
+      own.outside = endedFromOutside(failure);
+      // Its stream is over, and says nothing of a status any more.
+      if (own.outside === undefined) setError(failure);
+      else own.status = 'error';
+      draw();
+    });
     return () => {
       gone.abort();
       clearTimeout(soon);
     };
   }, [runId]);
   return { record: record.current, version, error };
+}
+
+/** Returns how the server has ended a run, if that is why its record has no end: `terminated`, `timed out`. */
+function endedFromOutside(error: unknown): RunRecord['outside'] {
+  if (!(error instanceof Refused)) return undefined;
+  const status = TEXTS.outside[error.problem.code];
+  return status === undefined ? undefined : { status, text: error.message };
 }

@@ -53,6 +53,7 @@ const IN_TURN = [
   'test/server/messages/many-messages.test.ts',
   'test/server/examples/chat-web.test.ts',
   'test/server/studio/screenshots.test.ts',
+  'test/server/studio/every-status.test.ts',
   'test/server/studio/journeys.test.ts',
   'test/server/studio/inbox.test.ts',
   'test/server/studio/hostile-texts.test.ts',

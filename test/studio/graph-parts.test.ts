@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentDetails, Event, StreamItem } from '../../studio/api-types.ts';
-import { agentGraph, programGraph } from '../../studio/graph-parts.ts';
+import { agentGraph, programGraph, readOthers } from '../../studio/graph-parts.ts';
 import { RunRecord } from '../../studio/record.ts';
 
 const details = (parts: Partial<AgentDetails>): AgentDetails => ({
@@ -37,8 +37,8 @@ test('a run adds the steps of each agent, and the handoffs', () => {
   const graph = agentGraph(details({ handoffs: ['refunds', 'other'], agents: ['refunds', 'other'] }), { record });
   expect(graph.nodes.map(({ label, detail, tone }) => `${label}: ${detail} (${tone})`)).toEqual([
     'lead: Agent · 2 steps (good)',
-    'refunds: hands over · 2 steps (good)',
-    'other: hands over (calm)',
+    'refunds: by handoff · 2 steps (good)',
+    'other: by handoff (calm)',
   ]);
   expect(arrows(graph)).toEqual(['lead > refunds', 'lead > other', 'refunds > lead']);
 });
@@ -58,8 +58,8 @@ test('an agent behind a handoff is drawn behind the agent that hands over, with 
   const graph = agentGraph(details({ handoffs: ['second'], agents: ['second'] }), { others });
   expect(graph.nodes.map(({ label, detail }) => `${label}: ${detail}`)).toEqual([
     'lead: Agent',
-    'second: hands over',
-    'third: hands over',
+    'second: by handoff',
+    'third: by handoff',
     'reader: as a tool',
     'article: in its flow',
     'a: in its flow',
@@ -81,8 +81,8 @@ test('an agent that the service does not know is drawn once it has acted, behind
   const graph = agentGraph(details({ handoffs: ['second'], agents: ['second'] }), { record });
   expect(graph.nodes.map(({ label, detail }) => `${label}: ${detail}`)).toEqual([
     'lead: Agent · 1 step',
-    'second: hands over · 1 step',
-    'third: hands over · 1 step',
+    'second: by handoff · 1 step',
+    'third: by handoff · 1 step',
   ]);
   expect(arrows(graph)).toEqual(['lead > second', 'second > third']);
 });
@@ -100,4 +100,21 @@ test('a step of a program shows its time, its attempts and the breaches of its a
     { label: 'write', detail: 'unit' },
     { label: 'Letter', detail: 'ask · 3.0 s · 2 attempts · 1 breach', tone: 'good' },
   ]);
+});
+
+test('the agents that an agent may lead to are read from one to the next, each once, also in a circle', async () => {
+  const all: Record<string, string[]> = { first: ['second', 'hidden'], second: ['third', 'first'], third: ['second'] };
+  const read: string[] = [];
+  const found = await readOthers({ name: 'first', agents: all['first'] ?? [] }, async (name) => {
+    read.push(name);
+    const agents = all[name];
+    return agents === undefined ? undefined : { name, agents };
+  });
+  expect([...found.keys()]).toEqual(['second', 'third']);
+  expect(read).toEqual(['second', 'hidden', 'third']);
+});
+
+test('of an endless chain of agents, a bounded number is read', async () => {
+  const found = await readOthers({ name: '0', agents: ['1'] }, async (name) => ({ name, agents: [String(Number(name) + 1)] }));
+  expect(found.size).toBe(39);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Event, StreamItem } from '../../studio/api-types.ts';
-import { RunRecord } from '../../studio/record.ts';
+import type { Decision, Event, StreamItem } from '../../studio/api-types.ts';
+import { type CallRow, ranWith, type Row, RunRecord, rowText } from '../../studio/record.ts';
 
 const event = (offset: number, parts: Partial<Event>): StreamItem => ({
   type: 'event',
@@ -11,7 +11,10 @@ const usage = { promptTokens: 5, completionTokens: 5, totalTokens: 10 };
 const call = { type: 'tool_call' as const, toolCallId: 'c1', name: 'refund', arguments: { amount: 5 } };
 const result = { type: 'tool_result' as const, toolCallId: 'c1', name: 'refund', status: 'success' as const, content: ['Paid'] };
 const record = { toolName: 'refund', callId: 'c1', arguments: {}, result: 'Paid', isError: false, durationMs: 7, timestamp: '' };
-const step: StreamItem = { type: 'step', step: { step: 1, thought: null, toolCalls: [record], usage, finishReason: 'tool_calls' } };
+const step: Extract<StreamItem, { type: 'step' }> = {
+  type: 'step',
+  step: { step: 1, thought: null, toolCalls: [record], usage, finishReason: 'tool_calls' },
+};
 const delta = (eventId: string, text: string): StreamItem => ({
   type: 'delta',
   step: 1,
@@ -20,23 +23,60 @@ const delta = (eventId: string, text: string): StreamItem => ({
   delta: { type: 'text', text },
 });
 
-test('an answer has its calls with their results, and a decision is between them', () => {
+const decided = (parts: Partial<Decision>): Decision => ({
+  id: 'd',
+  type: 'approve',
+  callId: 'c1',
+  toolName: 'refund',
+  digest: '',
+  by: 'kim',
+  source: 'update',
+  at: '',
+  ...parts,
+});
+
+test('an answer has its calls, each with what was decided about it and its result', () => {
   const run = new RunRecord();
+  const decision = decided({});
   run.take([
     event(0, { author: 'user', content: [{ type: 'message', role: 'user', content: 'Refund me' }] }),
     event(1, { content: [call], usage }),
-    event(2, {
-      author: 'kim',
-      decision: { id: 'd', type: 'approve', callId: 'c1', toolName: 'refund', digest: '', by: 'kim', source: 'update', at: '' },
-    }),
+    event(2, { author: 'kim', decision }),
     event(3, { content: [result] }),
     step,
     event(4, { content: [{ type: 'message', role: 'assistant', content: 'Done' }], usage }),
   ]);
-  expect(run.rows.map(({ kind, key }) => `${kind} ${key}`)).toEqual(['message 0', 'answer 1', 'note 2!', 'answer 4']);
-  expect(run.rows[1]).toMatchObject({ number: 1, calls: [{ call, result, record: { durationMs: 7 } }] });
-  expect(run.rows[2]).toMatchObject({ texts: [{ text: 'kim approved refund', tone: 'good' }] });
-  expect(run.rows[3]).toMatchObject({ number: 2, text: 'Done' });
+  expect(run.rows.map(({ kind, key }) => `${kind} ${key}`)).toEqual(['message 0', 'answer 1', 'answer 4']);
+  expect(run.rows[1]).toMatchObject({ number: 1, calls: [{ call, result, decisions: [decision], record: { durationMs: 7 } }] });
+  expect(run.rows[2]).toMatchObject({ number: 2, text: 'Done' });
+  expect(rowText(run.rows[1] as Row)).toContain('kim approved refund');
+});
+
+test('a decision about no call of the record is an entry', () => {
+  const run = new RunRecord();
+  const raise = decided({ callId: 'limit.1', toolName: 'raise_limits', arguments: { steps: 4 } });
+  run.take([event(0, { content: [call], usage }), event(1, { author: 'kim', decision: raise })]);
+  expect(run.rows[1]).toMatchObject({ kind: 'note', texts: [{ text: 'kim approved more for the run: 4 steps', tone: 'good' }] });
+});
+
+test('a call that an approver has edited has the arguments that it ran with, at once and not only with its step', () => {
+  const run = new RunRecord();
+  const edited = { amount: 2 };
+  const calls = (): CallRow[] => run.rows.flatMap((row) => (row.kind === 'answer' ? row.calls : []));
+  run.take([event(0, { content: [call], usage })]);
+  expect(calls().map(ranWith)).toEqual([undefined]);
+  run.take([event(1, { decision: decided({ arguments: edited }) })]);
+  expect(calls().map(ranWith)).toEqual([edited]);
+  const ran = { ...record, arguments: edited };
+  run.take([event(2, { content: [result] }), { ...step, step: { ...step.step, toolCalls: [ran] } }]);
+  expect(calls().map(ranWith)).toEqual([edited]);
+});
+
+test('a call that ran as it was proposed, or did not run, has no other arguments', () => {
+  const own = { call, decisions: [decided({})] };
+  expect(ranWith(own)).toBeUndefined();
+  expect(ranWith({ ...own, record: { ...record, arguments: call.arguments } })).toBeUndefined();
+  expect(ranWith({ ...own, record: { ...record, notRun: 'refused' } })).toBeUndefined();
 });
 
 test('the live text of a model stays until its event arrives, or an attempt starts over', () => {

@@ -232,6 +232,7 @@ function answerOf(instructions: string, items: readonly ContentItem[]): string |
     const question = ['Which colour?', 'And which one inside?'].slice(0, /inside/.test(said) ? 2 : 1)[given];
     return question === undefined ? 'It is done.' : [call('ask_colour', { question })];
   }
+  if (instructions.startsWith('You fail')) throw new ModelError(/busy/.test(said) ? 503 : 400);
   if (instructions.startsWith('You pass')) return [call('transfer_to_agent', { agent: 'parrot' })];
   if (instructions.startsWith('You write')) return 'A draft.';
   if (instructions.startsWith('You edit')) return 'A good text.';
@@ -258,6 +259,16 @@ function lastPage(items: readonly ContentItem[]): number {
 }
 
 let letters = 0;
+
+/** What a provider answers that refuses a request. */
+class ModelError extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super(status === 503 ? 'Overloaded' : 'The request is not understood');
+    this.status = status;
+  }
+}
 
 /** Says how many files a user has sent. */
 function mediaIn(items: readonly ContentItem[]): string {
