@@ -27,7 +27,7 @@ import {
   isInstance,
   ModelCallError,
 } from '../../src/core/domain/errors.ts';
-import { isJsonObject, type JsonObject } from '../../src/core/domain/json.ts';
+import { defined, isJsonObject, type JsonObject } from '../../src/core/domain/json.ts';
 import type { Recalled } from '../../src/core/domain/memory.ts';
 import { activityDetails, missingIn, uncountedAttemptsIn } from '../../src/core/domain/missing-definitions.ts';
 import {
@@ -259,7 +259,11 @@ class Completion {
       case 'answered':
         return this.#answered(pending, result.answer);
       case 'failed':
-        await this.failed(pending, { code: codeOf(result.error), message: errorMessage(result.error) });
+        await this.failed(
+          pending,
+          { code: codeOf(result.error), message: errorMessage(result.error) },
+          defined({ mayPass: result.isAdapted }),
+        );
         return;
       case 'expired':
         return this.#expired(pending);
@@ -301,10 +305,17 @@ class Completion {
     return this.#again.length === 0 ? {} : { again: this.#again };
   }
 
-  /** Leaves the call to another batch, or fails it after the maximum number of batches. True: it waits for another batch. */
-  async failed(pending: PendingCall, failure: BatchFailure, spent?: Spent): Promise<boolean> {
+  /**
+   * Leaves the call to another batch, or fails it after the maximum number of batches. `mayPass`: another batch may help, whatever the code.
+   * True: it waits for another batch.
+   */
+  async failed(
+    pending: PendingCall,
+    failure: BatchFailure,
+    { spent, mayPass = ERROR_CODES[failure.code].retryable }: { spent?: Spent | undefined; mayPass?: boolean } = {},
+  ): Promise<boolean> {
     const { call } = pending;
-    if (ERROR_CODES[failure.code].retryable && (call.tries ?? 0) + 1 < MOST_TRIES) {
+    if (mayPass && (call.tries ?? 0) + 1 < MOST_TRIES) {
       this.#again.push({ key: batchedCallKey(call), ...(spent === undefined ? {} : { spent }) });
       return true;
     }
@@ -331,7 +342,7 @@ class Completion {
         await complete(pending, { type: 'failed', ...failure, ...(spent === undefined ? {} : { spent }) });
         reports.release();
       } else {
-        const isAgain = await this.failed(pending, failure, spent);
+        const isAgain = await this.failed(pending, failure, { spent });
         if (isAgain) this.#reportsOfAgain.push(reports);
         // A later attempt would find that its activity has ended, and report nothing.
         else reports.release();

@@ -9,7 +9,7 @@ import { readErrorBody, ReportedFault, shallowBody } from '../errors/error-body.
 import type { OpenAICapabilities } from './capabilities.ts';
 import { CHAT, type Dialect, type Item, listOf, RESPONSES } from './message-order.ts';
 import { partsDigest } from './opaque-parts.ts';
-import { type Api, type Body, holds, matches, REFUSED_PARTS, REQUEST_RULES } from './request-rules.ts';
+import { type Api, type Body, holds, matches, REFUSED_PARTS, REQUEST_RULES, type RequestRule } from './request-rules.ts';
 
 /** The maximum number of refused requests of one call: each differs from all earlier ones. */
 const MOST_REFUSALS = 12;
@@ -45,6 +45,13 @@ interface AdaptedCall extends BuiltCall {
   isAnswering(): boolean;
   /** Converts a thrown error. */
   classify(error: unknown): ModelCallError;
+}
+
+/** A refused request of a batch. */
+interface RefusedInBatch extends Pick<AdaptedCall, 'classify'> {
+  model: string;
+  /** The declared capabilities. */
+  capabilities: OpenAICapabilities;
 }
 
 /** A step that adapts a call. */
@@ -98,6 +105,21 @@ export class LearnedRules {
         });
       }
     }
+  }
+
+  /**
+   * Learns from a refusal in a batch, where nothing can be sent again at once. Returns true if a rule explains it: the next request is another
+   * one, unless the server refuses that, too.
+   */
+  learn(error: unknown, { model, capabilities, classify }: RefusedInBatch): boolean {
+    const refusal = refusalOf(error, { classify });
+    const rules = refusal?.texts.map(rulesFor).find((found) => found.length > 0);
+    if (rules === undefined) return false;
+    const learned = this.#of(model);
+    // The refusals of one batch are alike.
+    const next = rules.find((rule) => !holds(rule, { ...capabilities, ...learned.capabilities }));
+    if (next !== undefined) remember(learned, { says: next.says, capabilities: next.when });
+    return true;
   }
 
   /** Returns the initial body of a call, with the rules learned so far. */
@@ -155,7 +177,7 @@ interface Refusal {
 }
 
 /** Returns the refusal of a server; undefined for other errors. */
-function refusalOf(error: unknown, call: AdaptedCall): Refusal | undefined {
+function refusalOf(error: unknown, call: Pick<AdaptedCall, 'classify'>): Refusal | undefined {
   const raw: unknown = error instanceof ReportedFault ? error.body : error instanceof APIError ? error.error : undefined;
   if (raw === undefined) return undefined;
   const body = shallowBody(raw);
@@ -222,11 +244,15 @@ function adaptationTo(refusal: Refusal, call: AdaptedCall, learned: Learned, gue
 }
 
 function explained(text: string, call: AdaptedCall): Adaptation[] {
-  const rules = REQUEST_RULES.filter(({ refusals }) => refusals.some((pattern) => matches(pattern, text)));
   return [
     ...(REFUSED_PARTS.some((pattern) => matches(pattern, text)) ? [withoutParts(call)] : []),
-    ...rules.map(({ says, when }): Adaptation => ({ says, capabilities: when })),
+    ...rulesFor(text).map(({ says, when }): Adaptation => ({ says, capabilities: when })),
   ];
+}
+
+/** Returns the rules that explain a refusal. */
+function rulesFor(text: string): RequestRule[] {
+  return REQUEST_RULES.filter(({ refusals }) => refusals.some((pattern) => matches(pattern, text)));
 }
 
 /** Leaves out the opaque parts of the conversation so far. */

@@ -29,6 +29,8 @@ interface OpenAIAccess {
   /** Returns the body of an individual request, which is streamed. */
   body: (request: ModelRequest, account: string) => Record<string, unknown>;
   classify: (error: unknown, model: string, key: string | undefined) => ModelCallError;
+  /** Learns from a refused request. Returns true if the next request will be another one. */
+  learn: (error: unknown, model: string) => boolean;
 }
 
 /** The client library with a key, and the fingerprint of its account. */
@@ -172,7 +174,8 @@ export class OpenAIBatches implements BatchClient {
         throw new APIError(typeof status === 'number' ? status : 500, isJsonObject(body) ? body : {}, undefined, new Headers());
       return { id, type: 'answered', answer: ofAccount(this.#answer(body), account) };
     } catch (cause) {
-      return { id, type: 'failed', error: this.#access.classify(cause, model, undefined) };
+      const isAdapted = this.#access.learn(cause, model) ? { isAdapted: true as const } : {};
+      return { id, type: 'failed', error: this.#access.classify(cause, model, undefined), ...isAdapted };
     }
   }
 

@@ -147,6 +147,10 @@ class OpenAIModelClient implements ModelClient {
           build: this.#api === 'chat' ? chatRequest : responsesRequest,
         }),
       classify: (error, model, key) => this.#classified(error, model, key),
+      learn: (error, model) => {
+        const classify = (one: unknown): ModelCallError => this.#classified(one, model, undefined);
+        return this.#learned.learn(error, { model, capabilities: this.capabilities, classify });
+      },
     });
   }
 

@@ -27,7 +27,7 @@ export type Body = Record<string, unknown>;
 type Refusal = RegExp | readonly RegExp[];
 
 /** A rule of servers: how it changes requests while it applies, and the refusals that teach it. */
-interface RequestRule {
+export interface RequestRule {
   /** The rule applies if the capabilities have these values. */
   readonly when: Partial<OpenAICapabilities>;
   /** The servers' answers to a request that breaks it. */

@@ -263,7 +263,8 @@ export interface NewBatch {
 /** The result of one request of a batch. */
 export type BatchResult =
   | { id: string; type: 'answered'; answer: ModelResponse }
-  | { id: string; type: 'failed'; error: ModelCallError }
+  /** `isAdapted`: the provider refused the request, and the next request of the call is another one, which it may accept. */
+  | { id: string; type: 'failed'; error: ModelCallError; isAdapted?: true }
   /** The provider did not answer it before the end of the batch, or the batch was cancelled. It costs nothing. */
   | { id: string; type: 'expired' };
 

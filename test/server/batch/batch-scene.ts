@@ -17,6 +17,7 @@ const look = defineTool({
 export const clerk = defineAgent({ name: 'clerk', model: MODEL, tools: [look] });
 export const quick = defineAgent({ name: 'quick', model: MODEL, tools: [look], burst: true });
 export const plain = defineAgent({ name: 'plain', model: MODEL });
+export const tempered = defineAgent({ name: 'tempered', model: MODEL, settings: { temperature: 0.2 } });
 const child = defineAgent({ name: 'child', model: MODEL, description: 'Answers' });
 export const parent = defineAgent({ name: 'parent', model: MODEL, tools: [agentTool(child)], tier: 'batch' });
 const pay = defineTool({
@@ -58,7 +59,7 @@ export async function begun(options: BatchApiOptions, batch: BatchOptions = {}, 
   const testbed = await Testbed.open();
   const api = await startBatchApi(options);
   await testbed.work({
-    agents: [clerk, quick, plain, parent, hooked, payer, guarded],
+    agents: [tempered, clerk, quick, plain, parent, hooked, payer, guarded],
     programs: [asking],
     providers: { openai: openai({ baseURL: api.url, apiKey: 'key', api: 'chat' }) },
     batch: { openai: { window: 400, ...batch } },

@@ -9,7 +9,7 @@ import { type BatchApiOptions, completion, lastText, startBatchApi } from '../..
 import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { until } from '../testbed/testbed.ts';
 import { type ExportedSpan, plainApi, RecordingSdk } from '../../telemetry/recording-sdk.ts';
-import { asking, begun, callsIn, guarded, hooked, lookAndTell, parent, payer, plain, posted, quick } from './batch-scene.ts';
+import { asking, begun, callsIn, guarded, hooked, lookAndTell, parent, payer, plain, tempered, posted, quick } from './batch-scene.ts';
 
 test('a run of the tier "batch" makes no bursts: its model calls wait for batches as activities', async () => {
   await using scene = await begun({ answer: lookAndTell });
@@ -138,6 +138,18 @@ test('an item that failed is tried in the next batch if its error passes, and fa
   expect(await busy.result()).toMatchObject({ status: 'completed', output: 'well' });
   expect(scene.api.batches).toHaveLength(2);
   expect(refusals).toBeGreaterThan(0);
+});
+
+test('a request that the server refuses for a reason that a rule explains is adapted in the next batch, like that of a direct call', async () => {
+  await using scene = await begun({
+    answer: ({ body }) =>
+      'temperature' in body
+        ? { status: 400, body: { error: { message: "Unsupported parameter: 'temperature' is not supported with this model." } } }
+        : completion('well'),
+  });
+  const runs = await Promise.all(['one', 'two'].map((input) => scene.start(tempered, input)));
+  for (const run of runs) expect(await run.result()).toMatchObject({ status: 'completed', output: 'well' });
+  expect(scene.api.batches.flatMap(({ lines }) => lines.map(({ body }) => 'temperature' in body))).toEqual([true, true, false, false]);
 });
 
 test('a call with an unusable answer is repeated in the next batch, and each attempt has a span', async () => {
