@@ -1,6 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
-import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
-import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { type AgentSnapshot, estimatedRequestTokens } from '../../src/core/domain/agent.ts';
 import { ModelCallError } from '../../src/core/domain/errors.ts';
 import { NOT_SENT } from '../../src/core/domain/model.ts';
 import type { OfRun } from '../../src/core/protocol.ts';
@@ -18,8 +17,6 @@ const PARK_MS = { least: 1_000, most: 60_000 };
 const JITTER = 0.1;
 /** The priority of runs that were started without one. */
 const ORDINARY = 3;
-/** Text and JSON have about four bytes per token. */
-const BYTES_PER_TOKEN = 4;
 
 /** The parts of a model call's attempt that `enter` needs. */
 interface Entry {
@@ -79,7 +76,7 @@ export class GovernedCall {
       priority: activityInfo().priority?.priorityKey ?? ORDINARY,
       // Both timestamps are of the server's clock.
       ageMs: Math.max(0, currentAttemptScheduledTimestampMs - scheduledTimestampMs),
-      tokens: permits.countsTokens ? Math.ceil(jsonBytes(request) / BYTES_PER_TOKEN) : 0,
+      tokens: permits.countsTokens ? estimatedRequestTokens(request) : 0,
     };
   }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
-import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { estimatedRequestTokens, estimatedTokens } from '../../src/core/domain/agent.ts';
 import { defined } from '../../src/core/domain/json.ts';
 import { counted, utf8Length } from '../../src/core/domain/text.ts';
 import { errorCode, ModelCallError } from '../../src/core/domain/errors.ts';
@@ -455,9 +455,6 @@ function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? value : {};
 }
 
-/** Text and JSON have about four bytes per token. */
-const BYTES_PER_TOKEN = 4;
-
 /**
  * The cost of a model call so far: of earlier attempts and of the current one. A provider that has begun to answer charges for the answer,
  * even if it never arrives. Reported usage is exact; without a report, the request and the received part are estimated. An attempt that
@@ -547,8 +544,8 @@ export class SpentAttempts {
   }
 
   #estimate(): EstimatedUsage {
-    const promptTokens = Math.ceil(jsonBytes(this.#request) / BYTES_PER_TOKEN);
-    const completionTokens = Math.ceil((utf8Length(this.text) + this.#bytesBeside) / BYTES_PER_TOKEN);
+    const promptTokens = estimatedRequestTokens(this.#request);
+    const completionTokens = estimatedTokens(utf8Length(this.text) + this.#bytesBeside);
     return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
   }
 }

@@ -1,7 +1,7 @@
 import type { ApprovalDeadline, ApprovalPolicy } from './approvals.ts';
 import { jsonBytes } from './byte-budgets.ts';
 import type { CodeSnapshot } from './code.ts';
-import type { HostedTool, SpilledContent } from './content.ts';
+import { bytesBeyondText, type ContentItem, type HostedTool, type SpilledContent } from './content.ts';
 import type { FallbackPolicy } from './fallback.ts';
 import type { GuardrailSnapshot } from './guardrails.ts';
 import { canonicalJson, type JsonObject } from './json.ts';
@@ -584,8 +584,13 @@ export function snapshotBytes(snapshot: AgentSnapshot): number {
 }
 
 /** Estimates the tokens of a request with a window: the conversation, and the parts that each request repeats. */
-export function estimatedPromptTokens(snapshot: AgentSnapshot, { bytes }: Pick<Window, 'bytes'>): number {
-  return estimatedTokens(bytes + sizesOf(snapshot).request);
+export function estimatedPromptTokens(snapshot: AgentSnapshot, { bytes, events }: Pick<Window, 'bytes' | 'events'>): number {
+  return estimatedTokens(bytes - bytesBeyondText(events) + sizesOf(snapshot).request);
+}
+
+/** Estimates the tokens of a request. */
+export function estimatedRequestTokens(request: { conversation: readonly { content: readonly ContentItem[] }[] }): number {
+  return estimatedTokens(jsonBytes(request) - bytesBeyondText(request.conversation));
 }
 
 /** Estimates the tokens of a text of this size. */

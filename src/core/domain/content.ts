@@ -339,6 +339,30 @@ export function mediaIn({ content }: ToolResult): ContentPart[] {
   return values.filter(isMediaPart);
 }
 
+/** The bytes of text with about as many tokens as an image has. Providers count its pixels, not its bytes. */
+const IMAGE_AS_TEXT = 6_400;
+
+/** The bytes of base64 of other media with about as many tokens as one byte of text: their tokens grow with their length. */
+const MEDIA_BYTES_AS_TEXT = 10;
+
+/**
+ * Returns the bytes that media in a conversation take beyond those of text with as many tokens: an estimate of tokens leaves them out. A
+ * photo of 1 MB has a thousand tokens, not 350,000.
+ */
+export function bytesBeyondText(events: readonly { content: readonly ContentItem[] }[]): number {
+  const parts = events.flatMap(({ content }) => content.flatMap(mediaOf));
+  return parts.reduce((sum, part) => {
+    const bytes = part.type === 'text' ? 0 : (part.data?.length ?? 0);
+    const asText = part.type === 'image' ? IMAGE_AS_TEXT : bytes / MEDIA_BYTES_AS_TEXT;
+    return sum + Math.max(0, Math.floor(bytes - asText));
+  }, 0);
+}
+
+function mediaOf(item: ContentItem): ContentPart[] {
+  if (item.type === 'tool_result') return mediaIn(item);
+  return item.type === 'message' && typeof item.content !== 'string' ? item.content.filter(isMediaPart) : [];
+}
+
 /** A tool run by the model's provider, as pinned for a run and offered with a request. */
 export interface HostedTool {
   /** The provider's name, and the provider's name of the tool: `anthropic.web_search_20250305`. */
