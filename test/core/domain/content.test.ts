@@ -248,15 +248,16 @@ test('a note is confirmed, even an empty one', () => {
 
 test('an estimate of tokens counts an image like a page of text, and other media by a tenth of their bytes', () => {
   const data = 'A'.repeat(400_000);
-  const said = (part: object) => [{ content: [{ type: 'message', role: 'user', content: [{ type: 'text', text: data }, part] }] }] as never;
+  const asked = (part: object) =>
+    [{ content: [{ type: 'message', role: 'user', content: [{ type: 'text', text: data }, part] }] }] as never;
   const returned = (part: object) =>
     [{ content: [{ type: 'tool_result', toolCallId: 'c', name: 't', status: 'success', content: ['x', part] }] }] as never;
-  for (const within of [said, returned]) {
+  for (const within of [asked, returned]) {
     expect(estimatedTokens(400_000 - bytesBeyondText(within({ type: 'image', mediaType: 'image/png', data })))).toBe(1_600);
     expect(estimatedTokens(400_000 - bytesBeyondText(within({ type: 'audio', mediaType: 'audio/mpeg', data })))).toBe(10_000);
     expect(bytesBeyondText(within({ type: 'image', mediaType: 'image/png', data: 'AAAA' }))).toBe(0);
     expect(bytesBeyondText(within({ type: 'image', url: 'https://example.com/a.png' }))).toBe(0);
   }
-  const conversation = said({ type: 'image', mediaType: 'image/png', data });
+  const conversation = asked({ type: 'image', mediaType: 'image/png', data });
   expect(estimatedRequestTokens({ conversation })).toBeLessThan(102_000);
 });
