@@ -9,6 +9,7 @@ import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
 import { canonicalJson, defined, type JsonObject } from '../../src/core/domain/json.ts';
 import type { RecordedResponse } from '../../src/core/domain/model.ts';
 import type { RunSubject } from '../../src/core/domain/run.ts';
+import { unknownField } from '../../src/core/domain/text.ts';
 import { isoTime } from '../../src/core/domain/time.ts';
 import {
   type ApprovalsPage,
@@ -244,7 +245,9 @@ async function askAuthorize(
 
 /** Reads the answer of the function. Anything but a clear identity is a refusal. */
 function readVerdict(answer: unknown): AuthorizeDecisionOutput {
-  const { as, refuse } = typeof answer === 'object' && answer !== null ? (answer as Partial<Record<string, unknown>>) : {};
+  const { as, refuse, ...others } = typeof answer === 'object' && answer !== null ? (answer as Partial<Record<string, unknown>>) : {};
+  const problem = unknownField(others, { as: true, refuse: true });
+  if (problem !== undefined) return refusal(`"authorize" returned an ${problem}`);
   if (typeof refuse === 'string') return refusal(refuse);
   if (typeof as === 'string' && as !== '') return { type: 'authorized', as: cutText(as.toWellFormed(), NAME_BYTES) };
   return refusal('"authorize" returned neither {as: "name"} nor {refuse: "reason"}');

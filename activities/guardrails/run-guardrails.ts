@@ -19,7 +19,9 @@ import { type ModelRequest, partsOfModelName } from '../../src/core/domain/model
 import { addSpent } from '../../src/core/domain/usage.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import { unknownField } from '../../src/core/domain/text.ts';
 import type { Resources } from '../../src/define/context.ts';
+import type { OptionTable } from '../../src/define/option-checks.ts';
 import type { AnyGuardrail, GuardrailAnswer, GuardrailContext, GuardrailContexts } from '../../src/define/guardrails.ts';
 import { requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
 import { parseJsonText } from '../../src/model/parse-json.ts';
@@ -120,7 +122,11 @@ async function runGuardrail(
     const late = delay(timeoutMs, undefined, { signal }).then(() => {
       throw new Error(`no answer within ${timeoutMs} ms`);
     });
-    const answer = readAnswer(await Promise.race([checking, late]));
+    const given: unknown = await Promise.race([checking, late]);
+    const problem = isObject(given) ? unknownField(given, ANSWER_FIELDS) : undefined;
+    // A misspelt "passed: false" must not pass because the guardrail may fail open.
+    if (problem !== undefined) return finding('failed', `Guardrail "${name}" failed: its answer has an ${problem}`);
+    const answer = readAnswer(given);
     return answer.passed ? undefined : finding(answer.trips === false ? 'warned' : 'tripped', answer.message);
   } catch (error) {
     return finding(failOpen ? 'failed_open' : 'failed', `Guardrail "${name}" failed: ${errorMessage(error)}`);
@@ -149,9 +155,16 @@ function contextOf(
   };
 }
 
+/** The fields of an answer. The compiler reports a missing and an unknown one. */
+const ANSWER_FIELDS: OptionTable<GuardrailAnswer> = { passed: true, message: true, trips: true };
+
+function isObject(answer: unknown): answer is object {
+  return typeof answer === 'object' && answer !== null;
+}
+
 /** Reads the answer of a check. Throws for anything but `{passed: true}` and `{passed: false, message}`. */
 function readAnswer(answer: unknown): GuardrailAnswer {
-  const { passed, message, trips } = typeof answer === 'object' && answer !== null ? (answer as Partial<Record<string, unknown>>) : {};
+  const { passed, message, trips } = isObject(answer) ? (answer as Partial<Record<string, unknown>>) : {};
   if (passed === true) return { passed };
   if (passed === false && typeof message === 'string' && message.trim() !== '') return { passed, message, trips: trips !== false };
   throw new Error('its answer is neither {passed: true} nor {passed: false, message}');

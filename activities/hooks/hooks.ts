@@ -4,6 +4,7 @@ import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
 import { type HookEvent, type HookRecord, hooksFor, type HookSnapshot, isBlocking } from '../../src/core/domain/hooks.ts';
 import { defined, isJsonObject, isTexts, type JsonObject, type JsonValue, parsedJson } from '../../src/core/domain/json.ts';
 import type { ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
+import { unknownField } from '../../src/core/domain/text.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { AnyHook, HookContext } from '../../src/define/hooks.ts';
 import { withoutPlaces } from '../../src/model/check-output.ts';
@@ -347,18 +348,23 @@ export type ReadAnswer =
   | { type: 'ask'; text: string }
   | { type: 'failed'; text: string };
 
+/** The names of answers that have a value. */
+const ANSWERS = { deny: true, modify: true, inject: true, ask: true, error: true };
+
 /** Reads the return value of a hook. */
 function readAnswer(returned: unknown): ReadAnswer {
   if (returned === undefined || returned === null || returned === 'allow') return { type: 'allow' };
   if (returned === 'deny') return { type: 'deny' };
   const answer = cleanJson(returned);
   const [key, ...more] = isJsonObject(answer) ? Object.keys(answer) : [];
+  const unknown = isJsonObject(answer) ? unknownField(answer, ANSWERS) : undefined;
+  if (unknown !== undefined) return { type: 'failed', text: `its answer has an ${unknown}` };
   if (!isJsonObject(answer) || key === undefined || more.length > 0) return notAnAnswer(answer);
   const value = answer[key];
   if (key === 'modify' && isJsonObject(value)) return { type: 'modify', changes: value };
   if (typeof value !== 'string') return notAnAnswer(answer);
   if (key === 'deny' || key === 'inject' || key === 'ask') return { type: key, text: value.toWellFormed() };
-  return key === 'error' ? { type: 'failed', text: value.toWellFormed() } : notAnAnswer(answer);
+  return { type: 'failed', text: value.toWellFormed() };
 }
 
 function notAnAnswer(answer: unknown): ReadAnswer {

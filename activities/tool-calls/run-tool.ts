@@ -18,6 +18,7 @@ import {
   type VerifyCallInput,
   type VerifyCallOutput,
 } from '../../src/core/protocol.ts';
+import { unknownField } from '../../src/core/domain/text.ts';
 import type { Resources, RunContext, RunLog } from '../../src/define/context.ts';
 import type { AnyTool, VerifiedOutcome } from '../../src/define/tool-definition.ts';
 import { spill } from '../../src/stores/payload-store.ts';
@@ -412,11 +413,10 @@ async function askVerifier(
 
 /** Returns the answer if it is a clear yes or no. Any other answer must not count as a no: the call may have happened. */
 function requireClearAnswer(name: string, found: VerifiedOutcome | undefined | null): VerifiedOutcome {
-  if (typeof found?.happened === 'boolean') return found;
-  throw new LonghaulError(
-    'verification_failed',
-    `"verify" of tool "${name}" returned neither {happened: true, result} nor {happened: false}`,
-  );
+  const problem = typeof found === 'object' && found !== null ? unknownField(found, { happened: true, result: true }) : undefined;
+  if (problem === undefined && typeof found?.happened === 'boolean') return found;
+  const why = problem === undefined ? 'neither {happened: true, result} nor {happened: false}' : `an ${problem}`;
+  throw new LonghaulError('verification_failed', `"verify" of tool "${name}" returned ${why}`);
 }
 
 function verifierOf({ name, verify }: AnyTool): NonNullable<AnyTool['verify']> {

@@ -46,7 +46,7 @@ import {
 } from '../core/protocol.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { AnyAgent, DepsOption, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
-import { requireKnown } from '../define/option-checks.ts';
+import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import { checkNewRunId, describeRun, hasEndedAs } from '../temporal/run-workflow.ts';
 import { failIfUnreachable } from '../temporal/server-calls.ts';
 import { sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/waiting.ts';
@@ -522,8 +522,13 @@ function sessionInput({ limits, compactAfter, title, generateTitle = false, refr
   };
 }
 
-/** Returns the limits of a session with its deadline in milliseconds. */
-function plainSessionLimits({ deadline, ...limits }: SessionLimitOptions): SessionLimits {
+/** All limits by name: the compiler reports one that is added to the type and missing here. */
+const SESSION_LIMIT_OPTIONS: OptionTable<SessionLimitOptions> = { turns: true, totalTokens: true, costUsd: true, deadline: true };
+
+/** Returns the limits of a session with its deadline in milliseconds. Throws a UsageError for an unknown limit. */
+function plainSessionLimits(options: SessionLimitOptions): SessionLimits {
+  requireKnown('the session: "limits"', options, SESSION_LIMIT_OPTIONS);
+  const { deadline, ...limits } = options;
   if (deadline === undefined) return limits;
   return { ...limits, deadlineMs: deadline === null ? null : timerMilliseconds(deadline, 'the session: "limits.deadline"') };
 }

@@ -22,7 +22,7 @@ import {
   type SendInput,
 } from './domain/requests.ts';
 import { CONTINUING_INPUT, RUN_INPUT, type RunInput } from './domain/run-input.ts';
-import { absentNameProblem, PRINCIPAL, type Principal } from './domain/run.ts';
+import { absentNameProblem, PRINCIPAL, type Principal, unknownPrincipalField } from './domain/run.ts';
 import { checkJson, type JsonProblem, problemsText } from './json-schema/check-json-schema.ts';
 import { propertiesOf, shortJson } from './json-schema/json-schema.ts';
 
@@ -340,6 +340,8 @@ function mediaProblems(content: string | readonly ContentPart[], path: string, {
 export function principalProblem(value: unknown): string | undefined {
   const absent = absentNameProblem(value);
   if (absent !== undefined) return absent;
+  const unknown = isJsonObject(value) ? unknownPrincipalField(value) : undefined;
+  if (unknown !== undefined) return `"principal": ${unknown}`;
   const problems = isJsonObject(value) ? checkJson(PRINCIPAL, value) : [{ path: '', message: 'expected an object' }];
   if (problems.length > 0) return `"principal": ${problemsText(problems)}`;
   const { tenant = '', user = '' } = value as Principal;

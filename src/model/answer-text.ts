@@ -1,6 +1,7 @@
 import { type ErrorCode, ModelCallError } from '../core/domain/errors.ts';
 import { isJsonObject } from '../core/domain/json.ts';
 import type { ModelResponse, RawToolCall } from '../core/domain/model.ts';
+import { unknownField } from '../core/domain/text.ts';
 import type { ModelDelta } from '../core/domain/stream.ts';
 import type { FinishReason } from '../core/domain/tool-calls.ts';
 
@@ -23,6 +24,9 @@ export function requireAnswer(
   { mayBeEmpty = false, hasReasoned = false }: ExpectedAnswer = {},
 ): void {
   const { content, toolCalls, structured, refusal, finishReason } = responseFields(response);
+  const unknown = unknownField(responseFields(response), RESPONSE_FIELDS);
+  if (unknown !== undefined)
+    throw new ModelCallError('model_error', `The client of model "${model}" returned an answer with an ${unknown}`);
   const word = typeof finishReason === 'string' ? finishReason : '';
   if ((typeof refusal === 'string' && refusal !== '') || finishReasonOf(word) === 'refusal') return;
   const fault = finishFault(word);
@@ -39,6 +43,25 @@ export function requireAnswer(
   const isReasoning = hasReasoned || VISIBLE.test(text);
   failAnswer('model_no_answer', `The answer of model "${model}" ${isReasoning ? 'has reasoning alone' : 'is empty'}`, word);
 }
+
+/** The fields of a client's answer. The compiler reports a missing and an unknown one. */
+const RESPONSE_FIELDS: Readonly<Record<keyof ModelResponse, true>> = {
+  content: true,
+  toolCalls: true,
+  usage: true,
+  finishReason: true,
+  refusal: true,
+  structured: true,
+  confidence: true,
+  providerItems: true,
+  account: true,
+  notices: true,
+  warnings: true,
+  sources: true,
+  files: true,
+  hosted: true,
+  raw: true,
+};
 
 /** A visible character: neither whitespace nor a formatting character such as a zero-width space. */
 const VISIBLE = /[^\s\p{Cf}]/u;

@@ -6,6 +6,7 @@ import type { LonghaulClient } from '../client/longhaul-client.ts';
 import { defined } from '../core/domain/json.ts';
 import { errorCode, LonghaulError, memberOf } from '../core/domain/errors.ts';
 import type { Principal } from '../core/domain/run.ts';
+import { unknownField } from '../core/domain/text.ts';
 import { principalProblem } from '../core/input-checks.ts';
 import { requireAgentOf } from './agents-of-runs.ts';
 import {
@@ -20,7 +21,6 @@ import {
   requireRun,
   requireScope,
   undefinedRight,
-  unknownField,
   wrongCredentials,
 } from './auth/caller.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';

@@ -238,5 +238,28 @@ function mcpSettings(options: McpOptions): McpSettings {
 /** The options of a chat's session that the service may set. A client cannot set any. */
 export type ChatSessionOptions = Omit<SessionOptions, 'id' | 'user' | 'principal' | 'messages' | 'saved'>;
 
+/** The options by name. The compiler reports a missing and an unknown one. */
+export const CHAT_OPTIONS: OptionTable<ChatSessionOptions> = {
+  deps: true,
+  limits: true,
+  turnLimits: true,
+  compactAfter: true,
+  title: true,
+  generateTitle: true,
+  refresh: true,
+  state: true,
+  model: true,
+  settings: true,
+  tags: true,
+  live: true,
+  traceparent: true,
+  tier: true,
+  taskQueue: true,
+  searchAttributes: true,
+  memo: true,
+  priority: true,
+  fairnessKey: true,
+};
+
 /** Returns the options of the session that the first message of a chat starts: its limits, deps, title and so on. */
 export type ChatSessions = (chat: { agent: string; caller: Caller }) => ChatSessionOptions;

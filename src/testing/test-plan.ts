@@ -4,7 +4,9 @@ import type { ContentPart, MessageMode } from '../core/domain/content.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { defined, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { type LimitOptions, plainLimits } from '../core/domain/limits.ts';
+import { unknownField } from '../core/domain/text.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';
+import type { OptionTable } from '../define/option-checks.ts';
 import type { RaiseInput, SendInput, UPDATES } from '../core/protocol.ts';
 
 /** The decision of a test about a pending call, question or limit. */
@@ -24,6 +26,29 @@ export interface Waiting extends ApprovalView {
  * the decision stays pending until its deadline or an event of `meanwhile`.
  */
 export type Decide = (waiting: Waiting) => TestDecision | undefined | Promise<TestDecision | undefined>;
+
+/** The fields of each decision. The compiler reports a missing and an unknown one. */
+const DECISION_FIELDS: { [Type in TestDecision['type']]: OptionTable<Extract<TestDecision, { type: Type }>> } = {
+  approve: { type: true, arguments: true, remember: true, by: true },
+  reject: { type: true, reason: true, remember: true, by: true },
+  respond: { type: true, content: true, by: true },
+};
+
+/** Throws a UsageError unless a test has returned a decision or nothing. An ignored field would make the test pass for the wrong reason. */
+export function checkDecision({ toolName, callId }: Waiting, decision: unknown): asserts decision is TestDecision | undefined {
+  if (decision === undefined) return;
+  const owner = `What "decide" returned about "${toolName}" (call "${callId}")`;
+  const { type } = isObject(decision) ? decision : {};
+  if (!isObject(decision) || typeof type !== 'string' || !Object.hasOwn(DECISION_FIELDS, type)) {
+    throw new UsageError(`${owner} is ${JSON.stringify(decision)}: return approve(), reject(), respond() or undefined`);
+  }
+  const problem = unknownField(decision, DECISION_FIELDS[type as TestDecision['type']]);
+  if (problem !== undefined) throw new UsageError(`${owner} has an ${problem}`);
+}
+
+function isObject(value: unknown): value is { type?: unknown } {
+  return typeof value === 'object' && value !== null;
+}
 
 /** Approves a call or raised limits; `arguments` replace those of the pending call. */
 export function approve(more: { arguments?: JsonObject; remember?: Remember; by?: string } = {}): TestDecision {

@@ -1,4 +1,4 @@
-import { shownValue } from './text.ts';
+import { didYouMean, shownValue } from './text.ts';
 import { UsageError } from './errors.ts';
 import type { StopReason } from './run.ts';
 import * as s from './shape.ts';
@@ -168,7 +168,8 @@ const LIMIT_NAMES: Record<keyof LimitOptions, true> = {
 export function plainLimits(owner: string, limits: LimitOptions): LimitChanges {
   const unknown = Object.keys(limits).find((name) => !Object.hasOwn(LIMIT_NAMES, name));
   if (unknown !== undefined) {
-    throw new UsageError(`${owner}: "limits" has an unknown option "${unknown}" (known: ${Object.keys(LIMIT_NAMES).join(', ')})`);
+    const known = Object.keys(LIMIT_NAMES);
+    throw new UsageError(`${owner}: "limits" has an unknown option "${unknown}" (known: ${known.join(', ')})${didYouMean(unknown, known)}`);
   }
   const { steps, deadline, ...counts } = limits;
   if (steps !== undefined && !(Number.isSafeInteger(steps) && steps >= 1)) {

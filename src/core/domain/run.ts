@@ -2,6 +2,7 @@ import { cutText } from './byte-budgets.ts';
 import { depsProblem } from './deps.ts';
 import { defined, isJsonObject } from './json.ts';
 import * as s from './shape.ts';
+import { unknownField } from './text.ts';
 
 /**
  * The statuses of ended runs. `max_iterations_reached`: it reached the limit of steps. `limit_reached`: it reached any other
@@ -72,6 +73,11 @@ const PRINCIPAL_MEMBERS = {
  */
 export interface Principal extends s.ObjectOf<typeof PRINCIPAL_MEMBERS> {}
 export const PRINCIPAL: s.Shape<Principal> = s.closedObject(PRINCIPAL_MEMBERS);
+
+/** Describes a field that a principal does not have; undefined if there is none. */
+export function unknownPrincipalField(principal: object): string | undefined {
+  return unknownField(principal, PRINCIPAL_MEMBERS);
+}
 
 /** An identity as given: missing members may be present as undefined. */
 type GivenIdentity = { [Name in keyof Identity]: Identity[Name] | undefined };

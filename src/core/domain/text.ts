@@ -163,6 +163,17 @@ export function didYouMean(written: unknown, names: readonly string[]): string {
 }
 
 /**
+ * Describes the first field of an object that is not in the table; undefined if there is none. For what functions of users return: the
+ * compiler reports no unknown field of these, and ignoring a misspelt one could, for example, widen the rights of a caller.
+ */
+export function unknownField(given: object, known: Readonly<Record<string, unknown>>): string | undefined {
+  const names = Object.keys(known);
+  const unknown = Object.keys(given).find((name) => !names.includes(name));
+  if (unknown === undefined) return undefined;
+  return `unknown field ${shownValue(unknown)} (known: ${names.join(', ')})${didYouMean(unknown, names)}`;
+}
+
+/**
  * Finds the option meant by a name with a unit, because option names have none: `heartbeatMs` means an option that begins with `heartbeat`.
  */
 function withoutUnit(written: string, names: readonly string[]): string | undefined {

@@ -5,11 +5,12 @@ import { z } from 'zod';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import { defined, parsedJson } from '../../core/domain/json.ts';
 import type { Identity } from '../../core/domain/run.ts';
+import { unknownField } from '../../core/domain/text.ts';
 import { changeFile } from '../../memory/file-lock.ts';
 import { ifThere } from '../../stores/payload-store.ts';
 import { expecting } from '../schemas/expecting.ts';
 import { readValue } from '../schemas/read-value.ts';
-import { type Authenticate, bearerCredentials, type Caller, type Scope, SCOPES, unknownField } from './caller.ts';
+import { type Authenticate, bearerCredentials, type Caller, type Scope, SCOPES } from './caller.ts';
 
 const DIGEST_BYTES = 32;
 

@@ -1,7 +1,6 @@
 import { type ErrorCode, LonghaulError } from '../../core/domain/errors.ts';
 import { defined } from '../../core/domain/json.ts';
 import type { RunLimits } from '../../core/domain/limits.ts';
-import { didYouMean } from '../../core/domain/text.ts';
 import { isSameIdentity, type Principal } from '../../core/domain/run.ts';
 
 /** The rights of a caller. `admin` includes the others, and `runs:read` and `runs:write` include those of chats. */
@@ -38,14 +37,6 @@ export const CALLER_FIELDS: Readonly<Record<keyof Caller, true>> = {
   runId: true,
   expiresAt: true,
 };
-
-/** Describes a field of an object from the operator's code that is not in the table: ignoring a misspelt one could widen the rights. */
-export function unknownField(given: object, known: Readonly<Record<string, true>>): string | undefined {
-  const names = Object.keys(known);
-  const unknown = Object.keys(given).find((name) => !names.includes(name));
-  if (unknown === undefined) return undefined;
-  return `unknown field "${unknown}" (known: ${names.join(', ')})${didYouMean(unknown, names)}`;
-}
 
 /**
  * Describes a field of an object from the operator's code that is present and undefined, such as the `agents` of a user who has none: its

@@ -13,7 +13,8 @@ import {
 } from 'jose';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import { defined, isJsonObject, isTexts, type JsonObject } from '../../core/domain/json.ts';
-import { identityOf, type Principal } from '../../core/domain/run.ts';
+import { identityOf, type Principal, unknownPrincipalField } from '../../core/domain/run.ts';
+import { unknownField } from '../../core/domain/text.ts';
 import { principalProblem } from '../../core/input-checks.ts';
 import {
   type Authenticate,
@@ -23,7 +24,6 @@ import {
   missingPrincipal,
   type Scope,
   undefinedRight,
-  unknownField,
   unusableToken,
 } from './caller.ts';
 import { isLoopback } from './open-access.ts';
@@ -131,11 +131,15 @@ const RIGHTS_FIELDS: Readonly<Record<keyof JwtRights, true>> = { id: true, princ
 
 /** Throws `internal` for rights of the operator's code with an unknown field or without a principal: a mistake must not widen them. */
 function requireRights(rights: JwtRights): void {
-  const problem =
-    unknownField(rights, RIGHTS_FIELDS) ??
-    undefinedRight(rights, ['agents']) ??
-    (rights.principal === undefined ? missingPrincipal(undefined) : undefined);
+  const problem = unknownField(rights, RIGHTS_FIELDS) ?? undefinedRight(rights, ['agents']) ?? problemOfPrincipal(rights.principal);
   if (problem !== undefined) throw new LonghaulError('internal', `"rights" of "jwt" returned invalid rights: ${problem}`);
+}
+
+/** Names come from the token, which may be wrong; fields come from the operator's code. */
+function problemOfPrincipal(principal: JwtRights['principal'] | undefined): string | undefined {
+  if (principal === undefined) return missingPrincipal(undefined);
+  const unknown = isJsonObject(principal) ? unknownPrincipalField(principal) : undefined;
+  return unknown === undefined ? undefined : `"principal": ${unknown}`;
 }
 
 /**

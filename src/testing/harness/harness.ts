@@ -17,6 +17,7 @@ import { type PartFields, toolNamesOfParts } from '../../define/all-parts.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
 import { within } from '../../streams/waits.ts';
 import {
+  checkDecision,
   type Decide,
   type Fault,
   faultText,
@@ -335,7 +336,9 @@ export class ApprovalDriver {
   async #decideAbout(waiting: ApprovalView): Promise<boolean> {
     const refusals = this.#refusals.get(waiting.key) ?? [];
     const refused = refusals.at(-1);
-    const decision = await this.#decide({ ...waiting, ...defined({ refused }) });
+    const about: Waiting = { ...waiting, ...defined({ refused }) };
+    const decision: unknown = await this.#decide(about);
+    checkDecision(about, decision);
     this.#done.add(waiting.key);
     if (decision === undefined) return false;
     try {

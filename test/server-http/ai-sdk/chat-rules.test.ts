@@ -335,7 +335,7 @@ test('chats:write and chats:read open the routes of chats alone', async () => {
 });
 
 test.each<[object, string]>([
-  [{ titel: 'Orders' }, 'has an unknown option "titel"'],
+  [{ titel: 'Orders' }, 'unknown field "titel"'],
   [{ limits: { totalToken: 3 } }, 'totalToken'],
 ])('options of chats that do not exist are an internal error, which the log explains: %j', async (options, why) => {
   const client = new LonghaulClient({ options: { namespace: 'default' } } as Client);

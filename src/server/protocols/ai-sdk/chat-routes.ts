@@ -7,6 +7,7 @@ import { defined } from '../../../core/domain/json.ts';
 import { errorCode, errorMessage, LonghaulError, memberOf } from '../../../core/domain/errors.ts';
 import type { Principal } from '../../../core/domain/run.ts';
 import type { StatusView } from '../../../core/protocol.ts';
+import { unknownField } from '../../../core/domain/text.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { type Caller, hasScope, principalOf, recordedName, requireScope, requireStart } from '../../auth/caller.ts';
 import { problemOf, reportedRequest } from '../../problems.ts';
@@ -14,7 +15,7 @@ import { derivedId, endUnknown, knownAgent, missingDeps, soon, startableAgent } 
 import { defineRoute, ok, REQUEST_PROBLEMS, type Route, wholeNumber } from '../../route.ts';
 import { component } from '../../schemas/values.ts';
 import { emptyBody } from '../../schemas/requests.ts';
-import type { ServerSettings } from '../../server-options.ts';
+import { CHAT_OPTIONS, type ChatSessionOptions, type ServerSettings } from '../../server-options.ts';
 import { openStream } from '../../streams.ts';
 import { acceptedTurn, runningTurn, statusIfKnown } from './accepted-turn.ts';
 import { DEFAULT_TURNS, messagesPage } from './earlier-messages.ts';
@@ -221,7 +222,7 @@ interface ChatOf {
 /** Throws for an agent whose chats lack fields of its deps: a page has no parameter for them. */
 function requireChatDeps(known: AnyAgent | string, { caller, settings }: Pick<ChatOf, 'caller' | 'settings'>): void {
   if (typeof known === 'string') return;
-  const missing = missingDeps(known, settings.chats?.({ agent: known.name, caller }).deps);
+  const missing = missingDeps(known, chatOptions({ agent: known.name, caller, settings }).deps);
   if (missing === undefined) return;
   const mend = 'return them from the option "chats" of the service, or give these fields defaults';
   throw new LonghaulError('invalid_input', `Agent "${known.name}" requires ${missing}, which a page cannot send: ${mend}`);
@@ -229,16 +230,30 @@ function requireChatDeps(known: AnyAgent | string, { caller, settings }: Pick<Ch
 
 function chatSession({ agent: name, id, caller, client, settings }: ChatOf): SessionHandle {
   const known = knownAgent(settings, name);
-  const options = settings.chats?.({ agent: name, caller }) ?? {};
+  const options = chatOptions({ agent: name, caller, settings });
   const sessionId = checkNewRunId(sessionIdOf(principalOf(caller), id));
   try {
     return client.session<string>(known as string, { ...options, id: sessionId });
   } catch (cause) {
-    // Invalid options are a mistake of the operator, whom the log tells: the page gives only the id.
     const isOfOptions = memberOf(cause, 'name') === 'UsageError' || errorCode(cause) === 'invalid_input';
     if (settings.chats === undefined || !isOfOptions) throw cause;
-    throw new LonghaulError('internal', `"chats" returned invalid options for agent "${name}": ${errorMessage(cause)}`, { cause });
+    throw invalidOptions(name, errorMessage(cause), cause);
   }
+}
+
+/** Returns the operator's options of the sessions of an agent's chats. Throws `internal` for an option that a chat does not have. */
+function chatOptions({ agent: name, caller, settings }: Pick<ChatOf, 'agent' | 'caller' | 'settings'>): ChatSessionOptions {
+  const options: unknown = settings.chats?.({ agent: name, caller }) ?? {};
+  if (typeof options !== 'object' || options === null || options instanceof Promise)
+    throw invalidOptions(name, 'it returns the options themselves, and no promise');
+  const problem = unknownField(options, CHAT_OPTIONS);
+  if (problem !== undefined) throw invalidOptions(name, problem);
+  return options;
+}
+
+/** Invalid options are a mistake of the operator, whom the log tells: the page gives only the id. */
+function invalidOptions(name: string, why: string, cause?: unknown): LonghaulError {
+  return new LonghaulError('internal', `"chats" returned invalid options for agent "${name}": ${why}`, { cause });
 }
 
 /** Returns what a stream shows to the caller: files, and, if the caller may not decide, the decisions of others. */
