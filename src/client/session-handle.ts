@@ -9,7 +9,7 @@ import {
 import type { ContentItem, ContentPart } from '../core/domain/content.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
 import { defined, type JsonValue } from '../core/domain/json.ts';
-import type { LimitOptions, SessionLimits } from '../core/domain/limits.ts';
+import { type LimitOptions, SESSION_LIMIT_OPTIONS, type SessionLimits } from '../core/domain/limits.ts';
 import {
   type CompletedRun,
   type DefaultOutput,
@@ -46,7 +46,7 @@ import {
 } from '../core/protocol.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { AnyAgent, DepsOption, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
-import { type OptionTable, requireKnown } from '../define/option-checks.ts';
+import { requireKnown } from '../define/option-checks.ts';
 import { checkNewRunId, describeRun, hasEndedAs } from '../temporal/run-workflow.ts';
 import { failIfUnreachable } from '../temporal/server-calls.ts';
 import { sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/waiting.ts';
@@ -521,9 +521,6 @@ function sessionInput({ limits, compactAfter, title, generateTitle = false, refr
     ...defined({ refresh }),
   };
 }
-
-/** All limits by name: the compiler reports one that is added to the type and missing here. */
-const SESSION_LIMIT_OPTIONS: OptionTable<SessionLimitOptions> = { turns: true, totalTokens: true, costUsd: true, deadline: true };
 
 /** Returns the limits of a session with its deadline in milliseconds. Throws a UsageError for an unknown limit. */
 function plainSessionLimits(options: SessionLimitOptions): SessionLimits {

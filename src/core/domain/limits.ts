@@ -304,6 +304,9 @@ const SESSION_LIMITS_MEMBERS = {
 export interface SessionLimits extends s.ObjectOf<typeof SESSION_LIMITS_MEMBERS> {}
 export const SESSION_LIMITS: s.Shape<SessionLimits> = s.closedObject(SESSION_LIMITS_MEMBERS);
 
+/** The limits of a session by their names as options. */
+export const SESSION_LIMIT_OPTIONS = { turns: true, totalTokens: true, costUsd: true, deadline: true } as const;
+
 /** The default limits of a session. */
 export const DEFAULT_SESSION_LIMITS = { turns: null, totalTokens: 200_000, costUsd: null, deadlineMs: null } as const;
 
