@@ -110,7 +110,7 @@ function visibleAfter({ parallel, repeat }: StepDocument): string[] {
 }
 
 /** Returns a step without the steps inside it: of a block, its conditions and its list. */
-function withoutLists({ when, parallel, branch, forEach, repeat, ...others }: StepDocument): object {
+function withoutLists({ when, parallel: _, branch, forEach, repeat, ...others }: StepDocument): object {
   return { ...others, when, cases: branch?.cases.map((one) => ({ when: one.when })), in: forEach?.in, until: repeat?.until };
 }
 

@@ -1,3 +1,4 @@
+import { earlierRun } from '../../../../activities/programs/resolve-program.ts';
 import type { Decision, PendingApproval } from '../../../../src/core/domain/approvals.ts';
 import type { ChildOutcome } from '../../../../src/core/domain/children.ts';
 import { errorMessage, LonghaulError, UsageError } from '../../../../src/core/domain/errors.ts';
@@ -5,6 +6,7 @@ import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts'
 import { plainLimits } from '../../../../src/core/domain/limits.ts';
 import type { RecordedResponse } from '../../../../src/core/domain/model.ts';
 import type { ProgramDocument } from '../../../../src/core/domain/program-document.ts';
+import type { EarlierRun, ProgramState } from '../../../../src/core/domain/program-run.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import { isLimitStatus } from '../../../../src/core/domain/run.ts';
 import type { AnswerVerdict } from '../../../../src/core/domain/verdicts.ts';
@@ -24,6 +26,7 @@ import { quietPorts } from '../../loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
 import { choicesOf, type Choose, oneOf } from './choices.ts';
 import { type Mutant, mutated } from './mutations.ts';
+import { wrongValues } from './seen-values.ts';
 import { INPUT, TOOLS, validProgram } from './valid-programs.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -74,12 +77,24 @@ const VALUES: readonly [JsonValue, ...JsonValue[]] = [
   ['a', 'b'],
   { n: 1, list: ['a'], kind: 'bug' },
   { output: {} },
+  [['a'], ['b', 'c']],
 ];
 
 const NO_STORE = { type: 'failed', code: 'payload_store_failed', message: 'there is no store' } as const;
 
-/** Runs a program whose models, tools, children, memories and persons do anything. Undefined if the run is stuck. */
-async function runMutant(document: ProgramDocument, choose: Choose): Promise<RunResultFields | undefined> {
+/** An ended run: its result, its last state, and the number of its effects. */
+interface EndedMutant {
+  result: RunResultFields;
+  program: ProgramState;
+  acted: number;
+}
+
+/**
+ * Runs a program whose models, tools, children, memories and persons do anything, and which is cancelled or paused now and then. Throws
+ * if it is stuck, if an activity reads wrong values, or if it completes with a step that has not. `earlier`: the run that it resumes,
+ * without being cancelled.
+ */
+async function runMutant(document: ProgramDocument, choose: Choose, earlier?: EarlierRun): Promise<EndedMutant> {
   const clock = new VirtualClock();
   let [ids, executions] = [0, 1];
   const stamps = { now: () => clock.now, uuid: () => `id-${++ids}` };
@@ -91,7 +106,9 @@ async function runMutant(document: ProgramDocument, choose: Choose): Promise<Run
   };
   const snapshot = { ...testSnapshot({ limits, tools: TOOLS.map((name) => testTool(name)) }), name: document.name, program: document };
   let state: RunState = beginProgram({ runId: 'run-1', snapshot, input: INPUT, startedAt: clock.now }, stamps);
-  const effects = new Effects(clock, choose, stamps.uuid);
+  if (earlier !== undefined && state.program !== undefined) state.program.resume = { run: 'earlier' };
+  const cancelAfter = earlier === undefined && choose(8) === 0 ? choose(12) : Infinity;
+  const effects = new Effects(clock, choose, { uuid: stamps.uuid, cancelAfter, program: () => state.program });
   for (;;) {
     const inbox = new Inbox();
     const ports: ProgramPorts = {
@@ -102,7 +119,9 @@ async function runMutant(document: ProgramDocument, choose: Choose): Promise<Run
       storeOutputs: async () => NO_STORE,
       loadOutput: async () => NO_STORE,
       inbox,
-      until: (isMet, deadline) => clock.until(isMet, deadline),
+      readEarlier: () => Promise.resolve(earlier === undefined ? { type: 'cancelled' } : { type: 'read', earlier }),
+      cancelRequested: () => effects.isCancelled,
+      until: (isMet, deadline) => clock.until(() => effects.isCancelled || isMet(), deadline),
       continueDue: () => executions < MAX_EXECUTIONS && effects.acted > executions && choose(30) === 0,
     };
     const { program } = state;
@@ -110,14 +129,24 @@ async function runMutant(document: ProgramDocument, choose: Choose): Promise<Run
     let isDone = false;
     const running = runProgram(state, program, ports).finally(() => (isDone = true));
     const current = state;
-    const act = (): boolean => decideOne(current.approvals.pending, inbox, { choose, now: clock.now });
-    if (!(await clock.run(() => isDone, act, MAX_TURNS))) return undefined;
+    if (choose(6) === 0) inbox.pause(true);
+    const act = (): boolean => decideOne(current.approvals.pending, inbox, { choose, now: clock.now }) || resumeIfPaused(inbox);
+    if (!(await clock.run(() => isDone, act, MAX_TURNS))) throw new Error('the run is stuck');
     const end = await running;
-    if (end.type === 'finished') return end.result;
+    if (effects.problem !== undefined) throw new Error(effects.problem);
+    if (end.type === 'finished') return { result: end.result, program, acted: effects.acted };
     executions += 1;
     const carried = toContinueAsNewState(state, end.position, { executions, inbox: inbox.carried() });
     state = fromContinueAsNewState(JSON.parse(JSON.stringify(carried)) as typeof carried).state;
   }
+}
+
+/** Resumes a paused run; false for any other. */
+function resumeIfPaused(inbox: Inbox): boolean {
+  if (!inbox.paused) return false;
+  inbox.pause(false);
+  inbox.received += 1;
+  return true;
 }
 
 /** Lowers limits of a document to what a test waits for. */
@@ -152,33 +181,51 @@ function decideOne(pending: readonly PendingApproval[], inbox: Inbox, { choose, 
   return true;
 }
 
+interface EffectsParts {
+  uuid: () => string;
+  /** The number of effects after which the run is cancelled. */
+  cancelAfter: number;
+  program: () => ProgramState | undefined;
+}
+
 /** The effects of a program, which take at least an hour each and end in any way. */
 class Effects {
   /** The number of effects that have ended. */
   acted = 0;
+  /** The first wrong value that one has read. */
+  problem: string | undefined;
   readonly #clock: VirtualClock;
   readonly #choose: Choose;
   readonly #uuid: () => string;
+  readonly #parts: EffectsParts;
 
-  constructor(clock: VirtualClock, choose: Choose, uuid: () => string) {
+  constructor(clock: VirtualClock, choose: Choose, parts: EffectsParts) {
     this.#clock = clock;
     this.#choose = choose;
-    this.#uuid = uuid;
+    this.#uuid = parts.uuid;
+    this.#parts = parts;
   }
 
-  get ports(): Pick<ProgramPorts, 'callModel' | 'runTool' | 'ask' | 'useMemory' | 'runChild' | 'readEarlier'> {
+  get isCancelled(): boolean {
+    return this.acted >= this.#parts.cancelAfter;
+  }
+
+  get ports(): Pick<ProgramPorts, 'callModel' | 'runTool' | 'ask' | 'useMemory' | 'runChild'> {
     return {
       callModel: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'a program calls no model of an agent' }),
-      readEarlier: () => Promise.resolve({ type: 'cancelled' }),
-      ask: () => this.#after(() => this.#answer()),
+      ask: (call) => this.#after(() => this.#answer(), call),
       runTool: () => this.#after(() => this.#toolResult()),
-      useMemory: () => this.#after(() => this.#memory()),
+      useMemory: (call) => this.#after(() => this.#memory(), call),
       runChild: (call) => this.#after(() => this.#child(call.runId)),
     };
   }
 
-  async #after<Outcome>(outcome: () => Outcome): Promise<Outcome> {
-    await this.#clock.pass(ACTIVITY_MS * (1 + this.#choose(3)));
+  async #after<Outcome>(outcome: () => Outcome, read?: Parameters<typeof wrongValues>[1]): Promise<Outcome | { type: 'cancelled' }> {
+    const program = this.#parts.program();
+    if (program !== undefined && read !== undefined) this.problem ??= wrongValues(program, read);
+    const at = this.#clock.now + ACTIVITY_MS * (1 + this.#choose(3));
+    await this.#clock.until(() => this.isCancelled, { at });
+    if (this.isCancelled) return { type: 'cancelled' };
     this.acted += 1;
     return outcome();
   }
@@ -233,7 +280,10 @@ export function mutantOf(seed: number): Mutant {
   return mutated(validProgram(choose), choose);
 }
 
-/** Checks and runs the mutant of a number. Throws an error that names it if anything throws, is stuck, or is refused without a reason. */
+/**
+ * Checks and runs the mutant of a number, and runs it again with the results of the first run. Throws an error that names it if anything
+ * throws, is stuck, reads wrong values, or is refused without a reason.
+ */
 async function judgeMutant(seed: number): Promise<Fate> {
   const mutant = mutantOf(seed);
   try {
@@ -254,11 +304,27 @@ async function judge(document: unknown, seed: number): Promise<Fate> {
   }
   if (!input.ok) throw new Error(`the document is accepted, and is refused as input: ${input.problem}`);
   if (defined !== undefined) throw new Error(`the document is accepted, and its definition is refused: ${defined}`);
-  const result = await runMutant(program, choicesOf(-seed));
-  if (result === undefined) throw new Error('the run is stuck');
-  if (result.status === 'completed') return 'completed';
+  const ended = await runMutant(program, choicesOf(-seed));
+  requireOwnEnd(ended);
+  const again = await runMutant(program, choicesOf(-seed - 7), await earlierOf(ended));
+  requireOwnEnd(again);
+  const { status } = ended.result;
+  const isWhole = [...ended.program.steps.values()].every((step) => step.outputForgotten !== true && step.error === undefined);
+  if (status === 'completed' && isWhole && again.acted > 0)
+    throw new Error(`a run that resumes the completed one has ${again.acted} effects`);
+  return status === 'completed' ? 'completed' : isLimitStatus(status) ? 'limited' : 'failed';
+}
+
+/** Requires that a run has not failed by itself, and that it has only completed with all of its steps. */
+function requireOwnEnd({ result, program }: EndedMutant): void {
   if (result.errorCode === 'internal') throw new Error(`the run failed by itself: ${result.error}`);
-  return isLimitStatus(result.status) ? 'limited' : 'failed';
+  const open = [...program.steps].find(([, { status }]) => status === 'failed' || status === 'running');
+  if (result.status === 'completed' && open !== undefined) throw new Error(`the run completed, and step "${open[0]}" is ${open[1].status}`);
+}
+
+async function earlierOf({ program }: EndedMutant): Promise<EarlierRun> {
+  const earlier = await earlierRun('earlier', program, () => Promise.reject(new Error('there is no store')));
+  return JSON.parse(JSON.stringify(earlier)) as EarlierRun;
 }
 
 /** Returns the reason why a document cannot be defined; undefined if it can. */

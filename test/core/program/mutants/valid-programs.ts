@@ -1,3 +1,4 @@
+import { checkProgram } from '../../../../src/core/program/check/check-program.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import { type Choose, oneOf } from './choices.ts';
 
@@ -16,13 +17,42 @@ const ANSWER: JsonObject = {
 
 /** Makes a random program of all kinds of steps, without any problem. */
 export function validProgram(choose: Choose): JsonObject {
+  const program = withoutFallbacks(choose);
+  for (let tries = choose(4); tries > 0; tries -= 1) addFallback(program, choose);
+  return program;
+}
+
+/** Gives a step of a list another one as its fallback, unless the check refuses it there. */
+function addFallback(program: JsonObject, choose: Choose): void {
+  const lists: JsonObject[][] = [];
+  const collect = (value: JsonValue): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if (Array.isArray(value) && value.length > 1 && value.every((one) => typeof one === 'object' && one !== null && 'name' in one))
+      lists.push(value as JsonObject[]);
+    for (const member of Object.values(value)) collect(member);
+  };
+  for (const unit of program['units'] as JsonObject[]) collect(unit['steps'] ?? null);
+  const list = lists[choose(Math.max(1, lists.length))];
+  if (list === undefined) return;
+  const step = list[choose(list.length)];
+  const other = list[choose(list.length)];
+  if (step === undefined || other === undefined || ['parallel', 'branch', 'forEach', 'repeat'].some((kind) => kind in step)) return;
+  const before = step['refine'];
+  step['refine'] = { maxAttempts: 1 + choose(2), onExhaustion: 'fallback', fallback: other['name'] ?? '' };
+  if (checkProgram(program).problems.length === 0) return;
+  if (before === undefined) delete step['refine'];
+  else step['refine'] = before;
+}
+
+/** Makes a program whose steps have no fallbacks. */
+function withoutFallbacks(choose: Choose): JsonObject {
   const units: JsonObject[] = [];
   const ended: string[] = [];
   for (let index = 0; index <= choose(3); index += 1) {
     const made = new UnitMaker(choose, `u${index}`);
-    const steps = made.list(0, ['input.ticket', 'input.list', ...ended], 1 + choose(3));
+    const steps = made.list(0, ['input.ticket', 'input.list', ...ended], 1 + choose(5));
     units.push({ name: `u${index}`, ...unitOptions(choose), steps });
-    ended.push(...steps.map(({ name }) => `u${index}.${name}`));
+    ended.push(...steps.flatMap(exported).map((name) => `u${index}.${name}`));
   }
   const last = ended.at(-1) ?? 'input';
   return {
@@ -47,6 +77,12 @@ function unitOptions(choose: Choose): JsonObject {
   };
 }
 
+/** The steps that later ones may refer to. */
+function exported(step: JsonObject): string[] {
+  const { name, parallel, repeat } = step as { name: string; parallel?: { branches: JsonObject[][] }; repeat?: { steps: JsonObject[] } };
+  return [name, ...[...(parallel?.branches ?? []), repeat?.steps ?? []].flat().flatMap(exported)];
+}
+
 type Named = JsonObject & { name: string };
 
 class UnitMaker {
@@ -64,7 +100,7 @@ class UnitMaker {
     const seen = [...visible];
     return Array.from({ length }, () => {
       const step = this.#step(depth, seen);
-      seen.push(step.name);
+      seen.push(...exported(step));
       return step;
     });
   }
@@ -72,10 +108,12 @@ class UnitMaker {
   #step(depth: number, visible: readonly string[]): Named {
     const choose = this.#choose;
     const name = `S${(this.#steps += 1)}`;
-    const reference = (): string => `{{${visible[choose(visible.length)] ?? 'input'}}}`;
+    // Half of the references are to steps just before.
+    const named = (): string => visible.at(choose(2) === 0 ? choose(visible.length) : -1 - choose(Math.min(4, visible.length))) ?? 'input';
+    const reference = (): string => `{{${named()}}}`;
     const when = choose(6) === 0 ? { when: { of: visible[choose(visible.length)] ?? 'input', is: { type: 'string' } } } : {};
     const inner = (seen: readonly string[] = visible): Named[] => this.list(depth + 1, seen, 1 + choose(2));
-    const kind = choose(depth >= 2 ? 12 : 18);
+    const kind = choose(depth >= 2 ? 12 : 20);
     switch (kind) {
       case 12:
       case 13:
@@ -90,13 +128,19 @@ class UnitMaker {
             ...(choose(2) === 0 ? { else: inner() } : {}),
           },
         };
-      case 16: {
-        const as = `i${this.#unit}${this.#steps}`;
-        return { name, ...when, forEach: { in: '{{input.list}}', as, atOnce: 1 + choose(3), steps: inner([...visible, as]) } };
-      }
+      case 16:
       case 17: {
+        const as = `i${this.#unit}${this.#steps}`;
+        return {
+          name,
+          ...when,
+          forEach: { in: choose(2) === 0 ? '{{input.list}}' : reference(), as, atOnce: 1 + choose(3), steps: inner([...visible, as]) },
+        };
+      }
+      case 18:
+      case 19: {
         const steps = inner();
-        const until = { of: steps.at(-1)?.name ?? name, is: { type: 'string' } };
+        const until = { of: steps.at(-1)?.name ?? name, is: choose(2) === 0 ? { type: 'string' } : { const: 'never' } };
         return { name, ...when, repeat: { until, atMost: 1 + choose(4), steps } };
       }
       default:
@@ -119,11 +163,11 @@ class UnitMaker {
       case 5:
         return { sleep: { for: oneOf<JsonValue>(choose, ['5s', 1000, '{{input.wait}}']) } };
       case 6:
-        return { remember: { key: 'k', value: { at: reference() }, metadata: { by: 'p' } } };
+        return { remember: { key: 'k', value: { at: reference(), and: [reference()] }, metadata: { by: 'p' } } };
       case 7:
         return { recall: { query: reference(), topK: 3, scope: 's' } };
       default:
-        return { ask: { prompt: `Go on with ${reference()}.`, ...this.#rules() } };
+        return { ask: { prompt: `Go on with ${Array.from({ length: 1 + choose(5) }, reference).join(', ')}.`, ...this.#rules() } };
     }
   }
 
