@@ -269,7 +269,7 @@ function readProgramActivity({ stepValues }: ActivityRuntime): (input: ReadProgr
 
 async function readEarlierRun(store: OutputStore, { runId }: ReadProgramInput): Promise<EarlierRun> {
   const client = getClient();
-  const { runId: executionId } = await client.workflow
+  const { runId: executionId, status } = await client.workflow
     .getHandle(runId)
     .describe()
     .catch((error: unknown) => {
@@ -278,6 +278,9 @@ async function readEarlierRun(store: OutputStore, { runId }: ReadProgramInput): 
   const run = (await readExecution(client, runId, executionId))?.run;
   // The caller must not learn that another principal's run exists, nor get any of its data.
   if (run === undefined || !isSameIdentity(run.principal ?? {}, (await ownPrincipal(client)) ?? {})) throw runNotFound(client, runId);
+  // Both runs would continue with the same steps.
+  if (status.name === 'RUNNING')
+    throw new LonghaulError('run_open', `Run "${runId}" is still running: wait for its end, or cancel it first, and resume it then`);
   const program = run.state?.program;
   if (program === undefined)
     throw new LonghaulError('invalid_input', `Run "${runId}" cannot be resumed: it is not the run of a program, or it never began`);

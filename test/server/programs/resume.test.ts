@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ask, defineProgram, forEach, unit } from '../../../src/define/program/index.ts';
+import { ask, defineProgram, forEach, human, unit } from '../../../src/define/program/index.ts';
 import { failWith, say, scriptedModel } from '../../../src/testing/index.ts';
 import { Testbed } from '../testbed/testbed.ts';
 
@@ -90,4 +90,22 @@ test('only the items that had not ended are paid for, and a worker refuses a ste
   expect(await resumed.result()).toMatchObject({ status: 'completed', output: 'final', stepsUsed: 3 });
   const noted = scripted.requests.map(({ conversation }) => JSON.stringify(conversation)).filter((text) => text.includes('Note '));
   expect(noted.map((text) => /Note (\w)/.exec(text)?.[1])).toEqual(['x', 'y', 'y']);
+}, 60_000);
+
+test('a run that is still running is not resumed: both would continue with the same steps', async () => {
+  await using testbed = await Testbed.open();
+  await testbed.work({ agents: [], providers: { scripted: scriptedModel([]) } });
+  const waiting = defineProgram({ name: 'waiting', units: [unit('u', {}, [human('Who', 'Who?')])] });
+  const open = await testbed.client.startProgram(waiting.document, { taskQueue: testbed.taskQueue });
+  const resumed = await testbed.client.startProgram(waiting.document, { taskQueue: testbed.taskQueue, resume: { run: open.runId } });
+  expect(await resumed.result()).toMatchObject({
+    status: 'error',
+    errorCode: 'run_open',
+    error: `Run "${open.runId}" is still running: wait for its end, or cancel it first, and resume it then`,
+  });
+  await open.cancel();
+  await open.result();
+  const again = await testbed.client.startProgram(waiting.document, { taskQueue: testbed.taskQueue, resume: { run: open.runId } });
+  await expect.poll(async () => (await again.status()).status).toBe('pending_confirmation');
+  await again.cancel();
 }, 60_000);
