@@ -296,8 +296,8 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
   {
     what: 'takes over nothing of an earlier run',
     file: 'src/core/program/reuse.ts',
-    find: 'if (output === undefined) return false;',
-    replace: 'if (output !== null) return false;',
+    find: 'if (output === undefined || isNamedInside',
+    replace: 'if (output !== null || isNamedInside',
     history: 'program-resumed-from-an-earlier-run',
     caught: { step: null, expected: 'activity "askStep"', actual: 'activity "search"' },
   },

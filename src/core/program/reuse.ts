@@ -3,6 +3,7 @@ import { allSteps, type ProgramDocument, type StepDocument } from '../domain/pro
 import type { ProgramState } from '../domain/program-run.ts';
 import { addressText, type IndexedStep, indexOf, type StepAddress } from './program-index.ts';
 import { beginStep, endStep, type ProgramRun, type RunningStep, type StepList, type StepsEnd } from './program-run.ts';
+import { fallbackOf } from './refine.ts';
 import { bareReferences, contextOf, type Lookup, lookupAt, lookupOf, readReference, type Reference, referencesIn } from './references.ts';
 
 // Programs: results of an earlier run.
@@ -35,11 +36,16 @@ export async function reuseItem(run: ProgramRun, { unit, steps, indexes }: StepL
 
 /**
  * Returns a step's output from the earlier run if the step is the same: it comes before the step from which the run starts again, and its
- * definition and all referenced values are equal.
+ * definition and all referenced values are equal. The output of a fallback must be of the same fallback.
  */
 function reusableOutput(program: ProgramState, address: StepAddress): JsonValue | undefined {
-  const output = resultAt(program.earlier?.outputs, address);
-  return output !== undefined && isSameStep(program, address, comparedValues) ? output : undefined;
+  const outputs = program.earlier?.outputs;
+  const output = resultAt(outputs, address);
+  if (output === undefined || !isSameStep(program, address, comparedValues)) return undefined;
+  const fallback = fallbackOf(indexOf(program.document).get(address.unit, address.step).step.refine ?? {});
+  if (fallback === undefined) return output;
+  const other = { ...address, step: fallback };
+  return isEqual(resultAt(outputs, other), output) ? reusableOutput(program, other) : output;
 }
 
 /** Returns a function that returns an item's output from the earlier run, if both the `forEach` and the item are the same. */
@@ -121,11 +127,15 @@ function resultAt<Result>(results: readonly (readonly [address: string, Result])
 }
 
 /** Returns a value with the references that decide whether the result of a step is reused; null if the earlier run has none. */
-export function neededToReuse({ document, earlier }: ProgramState, address: StepAddress): JsonValue {
+export function neededToReuse(program: ProgramState, address: StepAddress): JsonValue {
+  const { document, earlier } = program;
   const at = addressText(address);
   const results = [...(earlier?.outputs ?? []), ...(earlier?.items ?? []), ...(earlier?.rounds ?? [])];
-  const hasResult = results.some(([text]) => text === at);
-  return hasResult ? comparedValues(indexOf(document).get(address.unit, address.step)) : null;
+  if (!results.some(([text]) => text === at)) return null;
+  const indexed = indexOf(document).get(address.unit, address.step);
+  const fallback = fallbackOf(indexed.step.refine ?? {});
+  const other = fallback === undefined ? undefined : indexOf(document).find(address.unit, fallback);
+  return [comparedValues(indexed), other === undefined ? null : neededToReuse(program, { ...address, step: other.step.name })];
 }
 
 /** True for a step whose definition and references are those of the earlier run, and that does not have to run again. */

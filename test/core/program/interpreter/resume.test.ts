@@ -171,6 +171,25 @@ describe('a block whose run is resumed', () => {
   });
 });
 
+describe('a step with a fallback whose run is resumed', () => {
+  const falls: StepDocument = { ...ask('Long'), refine: { maxAttempts: 1, onExhaustion: 'fallback', fallback: 'Short' } };
+  const document = programOf(falls, ask('Short'), ask('Use', '{{Long}}'));
+  const edited = programOf(falls, ask('Short', 'Short, in one line'), ask('Use', '{{Long}}'));
+
+  it('keeps the output of the same fallback', async () => {
+    expect((await resumed({ document, input: {}, failing: ['u.Long'] })).asked).toEqual([]);
+  });
+
+  it('runs again if the fallback that it took was edited', async () => {
+    const { asked } = await resumed({ document, edited, input: {}, failing: ['u.Long'] });
+    expect(asked).toEqual(['+u.Long#1', '+u.Short#1', '+u.Use#1']);
+  });
+
+  it('keeps its own output if a fallback that it did not take was edited', async () => {
+    expect((await resumed({ document, edited, input: {} })).asked).toEqual(['+u.Short#1']);
+  });
+});
+
 describe('a run that resumes from a step', () => {
   it('runs the step again if it is inside a block that has completed, and reuses the steps before it', async () => {
     const both: StepDocument = { name: 'Both', parallel: { branches: [[ask('L'), ask('M')], [ask('R')]] } };
