@@ -103,9 +103,9 @@ test('a run that is still running is not resumed: both would continue with the s
     errorCode: 'run_open',
     error: `Run "${open.runId}" is still running: wait for its end, or cancel it first, and resume it then`,
   });
-  await open.cancel();
+  await open.cancel('enough');
   await open.result();
   const again = await testbed.client.startProgram(waiting.document, { taskQueue: testbed.taskQueue, resume: { run: open.runId } });
   await expect.poll(async () => (await again.status()).status).toBe('pending_confirmation');
-  await again.cancel();
+  await again.cancel('enough');
 }, 60_000);
