@@ -70,8 +70,8 @@ export async function recordedTrace(client: Client, runId: string): Promise<Reco
     throw new LonghaulError('history_removed', `The beginning of run "${runId}" is no longer on the server: its trace is not known`);
   const isCutOff = status.name === 'TERMINATED' || status.name === 'TIMED_OUT';
   const hasEnded = hasEndedAs(status.name) && !isCutOff;
-  const part = record.part(hasEnded ? await runOutcome(client, runId) : undefined);
-  return { trace, part: isCutOff ? { ...part, end: cutOffEnd(record.run, status.name, closeTime?.getTime() ?? 0) } : part };
+  const cutOff = isCutOff ? cutOffEnd(record.run, status.name, closeTime?.getTime() ?? 0) : undefined;
+  return { trace, part: record.part(hasEnded ? await runOutcome(client, runId) : undefined, cutOff) };
 }
 
 /** Collects the records of a run's executions in order. */
@@ -84,6 +84,7 @@ class WholeRecord {
   readonly #ended: { executionId: string; attempt: EndedAttempt; inBursts: BurstCalls }[] = [];
   /** The agents of the run by digest, to find the agent of each model call. */
   readonly #agents = new Map<string, AgentSnapshot>();
+  readonly #waited = new Set<string>();
   #firstOffset = 0;
 
   add(execution: NonNullable<Awaited<ReturnType<typeof readExecution>>>): void {
@@ -93,6 +94,7 @@ class WholeRecord {
     this.#events.push(...events);
     this.#steps.push(...steps);
     this.#turns.push(...endedTurns(run.state ?? {}));
+    for (const callId of run.waited) this.#waited.add(callId);
     this.#losses.push(...losses);
     const inBursts = { checkpoints: recorded.checkpoints, modelCalls: run.modelCalls, toolCalls: run.toolCalls };
     for (const attempt of [...endedAttempts, ...run.localAttempts]) this.#ended.push({ executionId, attempt, inBursts });
@@ -100,7 +102,7 @@ class WholeRecord {
     for (const agent of [...resolved, run.state?.snapshot ?? []].flat()) this.#agents.set(agent.digest, agent);
   }
 
-  part(result: RunResultFields | undefined): TracedPart {
+  part(result: RunResultFields | undefined, cutOff?: TracedEnd): TracedPart {
     const agentName = result?.agentName ?? this.run?.agentName ?? '';
     const turnsBegun = sessionOf(this.run?.state ?? {})?.turns;
     const [events, turnOf] = [this.#events, turnsOfEvents(this.#events, turnsBegun)];
@@ -123,9 +125,11 @@ class WholeRecord {
       turns: this.#turns,
       turnsBegun,
       isFlow: this.run !== undefined && isOfFlow(this.run),
+      waited: this.#waited,
       result,
+      cutOff,
     };
-    return { ...tracedPart(part), losses, calls };
+    return { ...tracedPart(part), losses, calls, ...(cutOff === undefined ? {} : { end: cutOff }) };
   }
 }
 

@@ -62,6 +62,7 @@ export const ATTRIBUTES = {
   cost: 'longhaul.cost_usd',
   turn: 'longhaul.turn',
   child: 'longhaul.child.run.id',
+  waitOutcome: 'longhaul.wait.outcome',
   decision: 'longhaul.decision',
   decisionSource: 'longhaul.decision.source',
   method: 'http.request.method',

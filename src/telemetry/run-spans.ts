@@ -84,13 +84,14 @@ function cellSpan(trace: RunTrace, { callId, agent, isError, from, to, turn }: T
   };
 }
 
-function waitSpan(trace: RunTrace, { id, callId, toolName, decision, source, agent, cell, from, to, turn }: TracedWait): SpanRecord {
+function waitSpan(trace: RunTrace, { callId, toolName, outcome, decision, agent, cell, from, to, turn }: TracedWait): SpanRecord {
   const common = commonAttributes(trace.run, agent);
   const place = placeIn(trace, turn);
   return {
     name: SPANS.wait,
     traceId: place.traceId,
-    spanId: spanIdOf(trace.run, 'wait', callId, id),
+    // A call waits once without a decision: then it has its result.
+    spanId: spanIdOf(trace.run, 'wait', callId, decision?.id ?? ''),
     parentSpanId: parentOfCall(place, cell),
     startTime: from,
     endTime: to,
@@ -100,8 +101,8 @@ function waitSpan(trace: RunTrace, { id, callId, toolName, decision, source, age
       [A.operation]: SPANS.wait,
       [A.tool]: toolName,
       [A.toolCall]: callId,
-      [A.decision]: decision,
-      [A.decisionSource]: source,
+      [A.waitOutcome]: outcome,
+      ...(decision === undefined ? {} : { [A.decision]: outcome, [A.decisionSource]: decision.source }),
     },
   };
 }

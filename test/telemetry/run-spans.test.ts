@@ -27,6 +27,8 @@ const SECRET = 'sk-never-in-a-span';
 /** What happens in one step of a run: a call, and how it ended. */
 interface Happened {
   waits: boolean;
+  /** A message has ended the wait, before anybody has decided. */
+  abandons?: boolean;
   child: 'none' | 'new' | 'kept';
   turn: boolean;
 }
@@ -38,22 +40,24 @@ interface Recorded {
   stepsAfter: number[];
   turns: TurnResultFields[];
   turnsAfter: number[];
+  waited: Set<string>;
 }
 
 function recordOf(all: readonly Happened[]): Recorded {
   const events: Event[] = [];
-  const recorded: Recorded = { events, steps: [], stepsAfter: [], turns: [], turnsAfter: [] };
+  const recorded: Recorded = { events, steps: [], stepsAfter: [], turns: [], turnsAfter: [], waited: new Set() };
   const at = (): string => new Date(BEGAN + events.length * 1_000).toISOString();
   const add = (event: Partial<Event>): number =>
     events.push({ id: `e${events.length}`, executionId: RUN.runId, timestamp: at(), author: 'clerk', content: [], ...event });
   const keptId = `${RUN.runId}/ask.1.0.abcdefgh`;
   let hasKept = false;
   add({ author: 'user', content: [{ type: 'message', role: 'user', content: SECRET }] });
-  for (const [index, { waits, child, turn }] of all.entries()) {
+  for (const [index, { waits, abandons = false, child, turn }] of all.entries()) {
     const callId = `c${index}`;
     const offset = events.length;
     add({ usage: null, content: [{ type: 'tool_call', toolCallId: callId, name: 'ask', arguments: { text: SECRET } }] });
-    if (waits) {
+    if (waits || abandons) recorded.waited.add(callId);
+    if (waits && !abandons) {
       const decision = {
         id: `d${index}`,
         type: 'approve',
@@ -71,6 +75,7 @@ function recordOf(all: readonly Happened[]): Recorded {
     hasKept ||= begunNow === keptId;
     const timestamp = at();
     add({ content: [{ type: 'tool_result', toolCallId: callId, name: 'ask', status: 'success', content: [SECRET] }] });
+    if (abandons) add({ author: 'user', content: [{ type: 'message', role: 'user', content: SECRET }] });
     const call = { toolName: 'ask', callId, arguments: {}, result: SECRET, isError: false, durationMs: 250.4, timestamp };
     const toolCalls = [child === 'none' ? call : { ...call, childRunId }];
     recorded.steps.push({ step: index + 1, thought: SECRET, toolCalls, usage: null, finishReason: 'tool_calls' });
@@ -106,10 +111,13 @@ function resultOf(events: readonly Event[]): RunResultFields {
   };
 }
 
-const HAPPENED = fc.array(fc.record({ waits: fc.boolean(), child: fc.constantFrom('none', 'new', 'kept'), turn: fc.boolean() }), {
-  minLength: 1,
-  maxLength: 12,
-}) as fc.Arbitrary<Happened[]>;
+const HAPPENED = fc.array(
+  fc.record({ waits: fc.boolean(), abandons: fc.boolean(), child: fc.constantFrom('none', 'new', 'kept'), turn: fc.boolean() }),
+  {
+    minLength: 1,
+    maxLength: 12,
+  },
+) as fc.Arbitrary<Happened[]>;
 
 /** Returns the place of the recorded run: a session's place if it has turns. */
 function placeOf({ turns }: Recorded): RunTrace {
@@ -131,6 +139,7 @@ function spansOfExecutions(recorded: Recorded, cuts: readonly number[]): ReturnT
       events: events.slice(firstOffset, end),
       steps: steps.filter((_, at) => within(stepsAfter, at)),
       turns: turns.filter((_, at) => within(turnsAfter, at)),
+      waited: recorded.waited,
       ...(turns.length === 0 ? {} : { turnsBegun: turnsAfter.includes(end) ? ended : ended + 1 }),
       ...(end === events.length ? { result: resultOf(events) } : {}),
     });
@@ -216,6 +225,39 @@ describe('the spans of a run', () => {
     );
     const part = tracedPart({ agentName: 'clerk', firstOffset: 0, events: lost, steps: [], model: 'a/b' });
     expect(part.cachesLost).toEqual(['b/c', 'a/b']);
+    expect(runSpans(traceOfStart(RUN, undefined), part)).toEqual([]);
+  });
+
+  test('of a wait without a decision say what has ended it: a message, the end of the turn, of the run, or of its execution by the server', () => {
+    const trace = traceOfStart(RUN, undefined);
+    const { events, steps, waited } = recordOf([{ waits: true, abandons: true, child: 'none', turn: false }]);
+    const base = { agentName: 'clerk', firstOffset: 0, steps, waited };
+    const outcomes = (part: object): unknown[] =>
+      runSpans(trace, tracedPart({ ...base, events, ...part })).flatMap(({ name, attributes }) =>
+        name === 'longhaul.wait' ? [attributes['longhaul.wait.outcome'], attributes['longhaul.decision']] : [],
+      );
+    expect(outcomes({})).toEqual(['message', undefined]);
+    const abandoned = events.slice(0, -1);
+    const ended = { ...resultOf(abandoned), status: 'cancelled' as const, stopReason: 'cancelled' as const };
+    expect(outcomes({ events: abandoned, result: ended })).toEqual(['cancelled', undefined]);
+    expect(outcomes({ events: abandoned, result: { ...ended, stopReason: 'deadline' } })).toEqual(['deadline', undefined]);
+    const turn = { number: 1, status: 'cancelled' as const, stopReason: 'cancelled' as const };
+    const last = { id: 'e9', executionId: RUN.runId, timestamp: ended.endTime ?? '', author: 'clerk', content: [], turn };
+    expect(outcomes({ events: [...abandoned, last], turns: [], turnsBegun: 1 })).toEqual(['cancelled', undefined]);
+    const cutOff = { stopReason: 'terminated' as const, to: BEGAN + 60_000 };
+    const waiting = events.slice(0, 2);
+    expect(outcomes({ events: waiting })).toEqual([]);
+    expect(outcomes({ events: waiting, cutOff })).toEqual(['terminated', undefined]);
+    const [wait] = runSpans(trace, tracedPart({ ...base, events: waiting, cutOff }));
+    expect(wait).toMatchObject({ startTime: BEGAN + 1_000, endTime: BEGAN + 60_000 });
+    // A decision says itself what it is.
+    const decided = recordOf([{ waits: true, child: 'none', turn: false }]);
+    expect(outcomes({ events: decided.events, waited: decided.waited })).toEqual(['approve', 'approve']);
+  });
+
+  test('of a call that has not waited for anybody are none, whatever has ended it', () => {
+    const { events, steps } = recordOf([{ waits: true, abandons: true, child: 'none', turn: false }]);
+    const part = tracedPart({ agentName: 'clerk', firstOffset: 0, events, steps });
     expect(runSpans(traceOfStart(RUN, undefined), part)).toEqual([]);
   });
 

@@ -112,6 +112,9 @@ function reportTrace(run: LiveRun, result?: RunResultFields): void {
   const turns = endedTurns(run.state ?? {});
   const shown = run.traced ?? { events: 0, steps: 0, turns: 0 };
   run.traced = { events: events.length, steps: steps.length, turns: turns.length };
+  const { waited } = run;
+  // What has ended is in this part, and what waits is noted again.
+  delete run.waited;
   if (workflowInfo().unsafe.isReplaying) return;
   const part = tracedPart({
     agentName: result?.agentName ?? run.agentName,
@@ -122,9 +125,15 @@ function reportTrace(run: LiveRun, result?: RunResultFields): void {
     turnsBegun: sessionOf(run.state ?? {})?.turns,
     model: run.snapshot?.model,
     isFlow: run.state !== undefined && isFlow(run.state),
+    waited,
     result,
   });
   longhaul.traced(run.key ?? '', part, Date.now());
+}
+
+/** Notes the calls that wait for a decision: what ends such a wait without one is no event of its own. */
+function noteWaits(run: LiveRun, { approvals }: RunState): void {
+  for (const { callId } of approvals.pending) (run.waited ??= new Set()).add(callId);
 }
 
 /** Traces a turn of a session as soon as it has ended: the session may stay open for days. */
@@ -334,6 +343,7 @@ function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'reco
     endChildren: (state) => endChildren(run, state),
     allows: (change) => patched(change),
     recorded: (state) => {
+      noteWaits(run, state);
       observer.recorded(state);
       reportTurns(run, state);
     },

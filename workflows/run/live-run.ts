@@ -81,6 +81,8 @@ export interface LiveRun {
   startedPaused?: string[];
   /** How much of this execution's record was already traced. */
   traced?: { events: number; steps: number; turns: number };
+  /** The ids of the calls that have waited for a decision since then. */
+  waited?: Set<string>;
   /** The turn of a session that the worker process knows, and up to which event. */
   turnShown?: { turn: number; through: number };
   /** Set when the run has ended and `notifyEnded` is called. */

@@ -1,3 +1,4 @@
+import type { Decision } from './approvals.ts';
 import { isToolCall } from './content.ts';
 import { defined } from './json.ts';
 import type { Event } from './record.ts';
@@ -33,14 +34,19 @@ export interface TracedCell extends InTurn {
   isError: boolean;
 }
 
+/**
+ * What has ended a wait for a decision: the decision, a message that abandoned the call, or the end of the run or the turn, by its stop
+ * reason, or by the server.
+ */
+export type WaitOutcome = Decision['type'] | 'message' | TracedEnd['stopReason'];
+
 /** A wait for a decision about a call. */
 export interface TracedWait extends InTurn, OfCode {
-  /** The id of the decision. */
-  id: string;
   callId: string;
   toolName: string;
-  decision: string;
-  source: string;
+  outcome: WaitOutcome;
+  /** The id of the decision and where it came from. Absent: the wait has ended without one. */
+  decision?: { id: string; source: Decision['source'] };
 }
 
 /** A call or a program's step that a child answered. */
@@ -169,8 +175,12 @@ interface RecordedPart {
   turnsBegun?: number | undefined;
   /** The run is a flow. */
   isFlow?: boolean | undefined;
+  /** The ids of calls that have waited for a decision, decided or not. */
+  waited?: ReadonlySet<string> | undefined;
   /** The result, if the run has ended. */
   result?: RunResultFields<unknown> | undefined;
+  /** Set if the server has ended the run, which has no result then. */
+  cutOff?: Pick<TracedEnd, 'stopReason' | 'to'> | undefined;
 }
 
 /**
@@ -178,7 +188,8 @@ interface RecordedPart {
  * and a span must be the same whoever reports it.
  */
 export function tracedPart(part: RecordedPart): TracedPart {
-  const { agentName, firstOffset, events, steps, turns = [], turnsBegun, model = '', isFlow, result } = part;
+  const { agentName, firstOffset, events, steps, turns = [], turnsBegun, model = '', isFlow, waited, result, cutOff } = part;
+  const undecided = new Set(waited);
   const calls = new Map<string, RecordedCall>();
   const waits: TracedWait[] = [];
   const children: TracedChild[] = [];
@@ -189,20 +200,29 @@ export function tracedPart(part: RecordedPart): TracedPart {
     const to = Date.parse(timestamp);
     const inTurn = defined({ turn: turnOf(index) });
     for (const [place, item] of content.entries()) {
+      const begun = item.type === 'tool_result' && undecided.delete(item.toolCallId) ? calls.get(item.toolCallId) : undefined;
+      if (item.type === 'tool_result' && begun !== undefined)
+        waits.push({ ...waitOf(begun, item.toolCallId), outcome: outcomeAfter(events, index, result), to, ...inTurn });
       if (!isToolCall(item)) continue;
       const ofCode = caller === 'code' ? defined({ cell: cellOfCall(item.toolCallId) }) : {};
-      calls.set(item.toolCallId, { at: to, place: `.${firstOffset + index}.${place}`, agent, ...ofCode, ...inTurn });
+      calls.set(item.toolCallId, { at: to, toolName: item.name, place: `.${firstOffset + index}.${place}`, agent, ...ofCode, ...inTurn });
     }
     const call = decision && calls.get(decision.callId);
+    if (decision !== undefined) undecided.delete(decision.callId);
     if (decision !== undefined && call !== undefined && decision.source !== 'remembered') {
-      const { id, callId, toolName, type, source } = decision;
-      const { agent: maker, at: from, cell } = call;
-      waits.push({ id, callId, toolName, decision: type, source, agent: maker, from, to, ...defined({ cell }), ...inTurn });
+      const { id, callId, type, source } = decision;
+      waits.push({ ...waitOf(call, callId), outcome: type, decision: { id, source }, to, ...inTurn });
     }
     if (step?.child !== undefined && step.startedAt !== undefined && step.type === 'attempt') {
       const { child: childRunId, at: callId, error, startedAt } = step;
       children.push({ childRunId, callId, agent: agentName, isError: error !== undefined, from: Date.parse(startedAt), to });
     }
+  }
+  // The server has ended the run in the middle of a wait.
+  for (const callId of cutOff === undefined ? [] : undecided) {
+    const call = calls.get(callId);
+    if (call !== undefined && cutOff !== undefined)
+      waits.push({ ...waitOf(call, callId), outcome: cutOff.stopReason, to: cutOff.to, ...defined({ turn: call.turn }) });
   }
   const cachesLost = events.flatMap(({ notices = [], answeredBy = model }) =>
     notices.some(({ code }) => code === 'cache_lost') ? [answeredBy] : [],
@@ -218,9 +238,27 @@ export function tracedPart(part: RecordedPart): TracedPart {
   };
 }
 
+/** Returns the beginning of a wait for a decision about a call: when it was made. */
+function waitOf({ toolName, agent, at, cell }: RecordedCall, callId: string): Omit<TracedWait, 'outcome' | 'to'> {
+  return { callId, toolName, agent, from: at, ...defined({ cell }) };
+}
+
+/**
+ * Returns what has ended a wait without a decision, by what follows the event with the result of its call: the end of the turn or the run, or
+ * else a message, after which the model was asked again. Whoever has that event has what ended the run, too: it ends in the same execution.
+ */
+function outcomeAfter(events: readonly Event[], index: number, result: RecordedPart['result']): WaitOutcome {
+  for (const { turn, usage, content } of events.slice(index + 1)) {
+    if (turn !== undefined) return turn.stopReason;
+    if (usage !== undefined || content.some((item) => item.type === 'message' && item.role === 'user')) return 'message';
+  }
+  return result?.stopReason ?? 'message';
+}
+
 /** A tool call, at its place in the record. */
 interface RecordedCall {
   at: number;
+  toolName: string;
   /** The end of the id of a child that it starts: its position. */
   place: string;
   agent: string;

@@ -69,8 +69,8 @@ test('an end that the server does not confirm is not counted as a run, and each 
   const reporting = new Reporting();
   reporting.answers = Promise.reject(new Error('unreachable'));
   reporting.answers.catch(() => undefined);
-  const wait = { id: 'd', callId: 'c', toolName: 'pay', decision: 'approve', source: 'client', agent: 'clerk', from: 1, to: 2 };
-  reporting.end({}, { waits: [wait, { ...wait, id: 'e' }] });
+  const wait = { callId: 'c', toolName: 'pay', outcome: 'cancelled', agent: 'clerk', from: 1, to: 2 } as const;
+  reporting.end({}, { waits: [wait, { ...wait, callId: 'e' }] });
   await reporting.reports.flush();
   expect([reporting.agents, reporting.meter.sum('longhaul.runs.ended'), reporting.sdk.exported]).toEqual([0, 0, []]);
   expect(reporting.telemetry.dropped).toBe(3);
