@@ -35,9 +35,10 @@ export function dollars(amount: number | undefined): string {
   return `$${amount.toFixed(amount !== 0 && amount < 0.1 ? 5 : 2)}`;
 }
 
-/** Returns a moment in the reader's own time, without the day if it is today. */
+/** Returns a moment in the reader's own time, without the day if it is today. What is no time is shown as it is: the page must not end with it. */
 export function moment(iso: string): string {
   const date = new Date(iso);
+  if (Number.isNaN(date.getTime())) return iso;
   const isToday = date.toDateString() === new Date().toDateString();
   if (isToday) return (times ??= new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })).format(date);
   return (days ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })).format(date);

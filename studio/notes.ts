@@ -111,8 +111,7 @@ interface Operation {
 
 /** Returns the notes of an event as far as the page reads them. */
 export function noted(event: Event): EventNotes {
-  const whole: object = event;
-  return whole as EventNotes;
+  return event as object;
 }
 
 /** The notes of an event whose members the API does not describe, as far as the page reads them. */

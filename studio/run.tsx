@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { ask, Refused } from './api.ts';
+import { ask, connection, Refused } from './api.ts';
 import type { RunStatus, RunTree, StatusView } from './api-types.ts';
 import { RunControls } from './controls.tsx';
 import { endingTexts } from './ending.ts';
@@ -9,7 +9,7 @@ import { Graph } from './graph.tsx';
 import { agentGraph, hasOthers, programGraph } from './graph-parts.ts';
 import { useOthers } from './others.ts';
 import { Approvals } from './inbox.tsx';
-import { callWaits, type Wait, waitsOf } from './now.ts';
+import { callWaits, waitsOf } from './now.ts';
 import { isBegunAgain } from './listing.ts';
 import { Fold, type Loaded, ProblemNote, RunLink, Status, useAnswer } from './parts.tsx';
 import type { RunRecord } from './record.ts';
@@ -22,8 +22,10 @@ import { useRecord } from './use-record.ts';
 
 const ENDED = new Set(['completed', 'max_iterations_reached', 'limit_reached', 'error', 'cancelled']);
 
-export function RunPage({ runId }: { runId: string }): JSX.Element {
-  const { record, version, error } = useRecord(runId);
+/** Reads a run, and reads again what changes without being in its record. */
+function useRun(runId: string) {
+  const followed = useRecord(runId);
+  const { record } = followed;
   const facts = useFacts(runId, record);
   const timeline = useTimeline(runId, facts);
   const status = useAnswer('GET /v1/runs/{runId}', { params: { runId } }, facts.timed);
@@ -38,8 +40,13 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
     if (me.value?.runId !== undefined) void listWaiting();
   });
   useBegunAgain(runId, record.isOver ? (record.result?.endTime ?? null) : undefined);
-  const here = record.status || status.value?.status;
-  const isOver = here !== undefined && ENDED.has(here);
+  return { ...followed, timeline, status, tree, readAgain };
+}
+
+export function RunPage({ runId }: { runId: string }): JSX.Element {
+  const { record, version, error, timeline, status, tree, readAgain } = useRun(runId);
+  const here = record.status || status.value?.status || '';
+  const isOver = ENDED.has(here);
   const waits = useMemo(() => callWaits(isOver ? undefined : status.value), [isOver, JSON.stringify(status.value?.postponed)]);
   useLooks(here, status.again);
   const asked = waiting.value?.filter((one) => isBelow(one.runId, runId)) ?? [];
@@ -54,12 +61,10 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
     );
   return (
     <>
-      <Heading runId={runId} status={here} view={status.value} />
+      <Heading runId={runId} status={here || undefined} view={status.value} />
       {failure !== undefined && !isAway(failure) && <ProblemNote error={failure} again={readAgain} />}
       {error !== undefined && <ProblemNote error={error} />}
-      {!isOver && status.value !== undefined && (
-        <Waits waits={waitsOf({ ...status.value, status: here as RunStatus }, { now: Date.now(), isAsked: asked.length > 0 })} />
-      )}
+      {!isOver && <Waits view={status.value} status={here} isAsked={asked.length > 0} />}
       <Approvals of={asked} />
       <div class="columns">
         <div>
@@ -69,7 +74,7 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
           <EndedFromOutside record={record} />
         </div>
         <aside aria-label={TEXTS.run}>
-          <Controls runId={runId} tree={tree} status={here} />
+          <Controls runId={runId} tree={tree} status={here || undefined} />
           <Facts view={status.value} tree={tree.value} record={record} />
           <TimeBar {...timeline} />
           <AmountChart record={record} version={record.answers} />
@@ -98,7 +103,7 @@ function useLooks(status: string | undefined, look: () => void): void {
     const wait = (looks: number): void => {
       timer = setTimeout(
         () => {
-          if (!document.hidden) newest.current();
+          if (!document.hidden && connection.peek() === '') newest.current();
           wait(looks + 1);
         },
         LOOKS[Math.min(looks, LOOKS.length - 1)],
@@ -164,9 +169,7 @@ function Controls({
 }
 
 function Heading({ runId, status, view }: { runId: string; status: string | undefined; view: StatusView | undefined }): JSX.Element {
-  const { uiUrl, namespace = '' } = me.value ?? {};
   const isOver = status !== undefined && ENDED.has(status);
-  const parent = runId.includes('/') ? runId.slice(0, runId.lastIndexOf('/')) : undefined;
   return (
     <header class="title">
       <h1>
@@ -179,30 +182,7 @@ function Heading({ runId, status, view }: { runId: string; status: string | unde
         )}{' '}
         {status !== undefined && <Status of={status} />}
       </h1>
-      <p class="dim">
-        <Name of={runId} limit={200} />
-        {parent !== undefined && (
-          <>
-            {' '}
-            · {TEXTS.below}{' '}
-            <RunLink runId={parent}>
-              <Name of={parent} />
-            </RunLink>
-          </>
-        )}
-        {uiUrl !== undefined && (
-          <>
-            {' · '}
-            <a
-              href={`${uiUrl}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(runId)}`}
-              target="_blank"
-              rel="noreferrer noopener"
-            >
-              {TEXTS.temporal}
-            </a>
-          </>
-        )}
-      </p>
+      <Place runId={runId} />
       {view?.about.question !== undefined && (
         <p>
           <Line of={view.about.question} limit={300} />
@@ -215,6 +195,38 @@ function Heading({ runId, status, view }: { runId: string; status: string | unde
         </div>
       )}
     </header>
+  );
+}
+
+/** The id of a run, the run that has started it, and its place in the Temporal UI. */
+function Place({ runId }: { runId: string }): JSX.Element {
+  const { uiUrl, namespace = '' } = me.value ?? {};
+  const parent = runId.includes('/') ? runId.slice(0, runId.lastIndexOf('/')) : undefined;
+  return (
+    <p class="dim">
+      <Name of={runId} limit={200} />
+      {parent !== undefined && (
+        <>
+          {' '}
+          · {TEXTS.below}{' '}
+          <RunLink runId={parent}>
+            <Name of={parent} />
+          </RunLink>
+        </>
+      )}
+      {uiUrl !== undefined && (
+        <>
+          {' · '}
+          <a
+            href={`${uiUrl}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(runId)}`}
+            target="_blank"
+            rel="noreferrer noopener"
+          >
+            {TEXTS.temporal}
+          </a>
+        </>
+      )}
+    </p>
   );
 }
 
@@ -294,7 +306,9 @@ function Ending({ record }: RecordPart): JSX.Element | null {
 }
 
 /** What the run waits for, if it does. What waits for a decision is shown with its form. */
-function Waits({ waits }: { waits: readonly Wait[] }): JSX.Element | null {
+function Waits({ view, status, isAsked }: { view: StatusView | undefined; status: string; isAsked: boolean }): JSX.Element | null {
+  // The stream of the run knows its status before anything else is read.
+  const waits = view === undefined ? [] : waitsOf({ ...view, status: status as RunStatus }, { now: Date.now(), isAsked });
   if (waits.length === 0) return null;
   return (
     <section class={`note waits ${waits.some((one) => one.tone === 'warn') ? 'warn' : 'calm'}`} aria-label={TEXTS.waitsNow} role="status">

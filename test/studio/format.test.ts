@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fromNow, span } from '../../studio/format.ts';
+import { fromNow, moment, span } from '../../studio/format.ts';
 
 test('a time span is written in the unit that it is rounded to', () => {
   expect([0, 0.4, 1, 840, 999.4, 999.6, 3_210, 59_940].map(span)).toEqual([
@@ -19,4 +19,8 @@ test('how long ago something was is written in whole seconds', () => {
   const now = Date.parse('2026-11-01T00:00:00Z');
   const at = (seconds: number): string => fromNow(new Date(now + seconds * 1_000).toISOString(), now);
   expect([-15, -0.2, 0.4, 9.6, 59.7, -3_700].map(at)).toEqual(['15 s ago', 'now', 'now', 'in 10 s', 'in 1 min', '1 h 1 min ago']);
+});
+
+test('what is no time is shown as it is', () => {
+  expect(['', 'soon'].map(moment)).toEqual(['', 'soon']);
 });

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Event } from '../../studio/api-types.ts';
 import { limitsText, noteTexts } from '../../studio/notes.ts';
 
 const textsOf = (parts: object): string[] =>
-  noteTexts({ id: 'e', executionId: 'x', timestamp: '', author: 'clerk', content: [], ...parts } as Event).map(({ text }) => text);
+  noteTexts({ id: 'e', executionId: 'x', timestamp: '', author: 'clerk', content: [], ...parts }).map(({ text }) => text);
 
 test('everything that an event may record is a sentence, without JSON', () => {
   const decision = { id: 'd', callId: 'c', digest: '', at: '', source: 'update', toolName: 'refund' };

@@ -34,7 +34,9 @@ const agentDetails = component(
     mcp: z.array(z.string()).describe('The MCP servers whose tools it also has. Only its runs know these.'),
     handoffs: z.array(z.string()).describe('The agents that it may hand a run over to.'),
     flow: jsonObject.exactOptional().describe('The order of agents, if it is a flow.'),
-    agents: z.array(z.string()).describe('The agents that it leads to: those of its tools, its handoffs and its flow. Each of them may lead to more.'),
+    agents: z
+      .array(z.string())
+      .describe('The agents that it leads to: those of its tools, its handoffs and its flow. Each of them may lead to more.'),
   }),
 );
 

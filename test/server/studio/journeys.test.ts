@@ -442,7 +442,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     const page = await studio.page('#/agents');
     await shows(page, 'Passes people on');
     await press(page, 'desk');
-    await shows(page, 'hands over');
+    await shows(page, 'by handoff');
     await page.locator('svg.graph g').nth(1).waitFor();
     const draws = async (runId: string, text: RegExp): Promise<void> => {
       await page.goto(`${studio.url}#/runs/${encodeURIComponent(runId)}`);
