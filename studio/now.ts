@@ -1,4 +1,4 @@
-import type { StatusView } from './api-types.ts';
+import type { Approval, StatusView } from './api-types.ts';
 import { moment } from './format.ts';
 import { TEXTS } from './texts.ts';
 
@@ -66,7 +66,12 @@ function callText({ name, attempt, progress, lastFailure, refused, waitsForBatch
   return { text: nows.progress(what, typeof progress === 'string' ? progress : JSON.stringify(progress)), tone: 'calm' };
 }
 
-/** Says why a call has no result yet, by its id: only for calls that wait for something. */
-export function callWaits(view: StatusView | undefined): ReadonlyMap<string, string> {
-  return new Map((view?.postponed ?? []).map(({ callId, reason, until }) => [callId, TEXTS.nows.waitsUntil(reason, moment(until))]));
+/** Says why calls have no result yet, by their ids: those that wait for a decision of somebody, or for a time. */
+export function callWaits(view: StatusView | undefined, asked: readonly Pick<Approval, 'callId'>[]): ReadonlyMap<string, string> {
+  const decisions = asked.map(({ callId }) => [callId, TEXTS.waitsForDecision] as const);
+  const postponed = view?.postponed ?? [];
+  return new Map([
+    ...decisions,
+    ...postponed.map(({ callId, reason, until }) => [callId, TEXTS.nows.waitsUntil(reason, moment(until))] as const),
+  ]);
 }

@@ -47,9 +47,14 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
   const { record, version, error, timeline, status, tree, readAgain } = useRun(runId);
   const here = record.status || status.value?.status || '';
   const isOver = ENDED.has(here);
-  const waits = useMemo(() => callWaits(isOver ? undefined : status.value), [isOver, JSON.stringify(status.value?.postponed)]);
   useLooks(here, status.again);
   const asked = waiting.value?.filter((one) => isBelow(one.runId, runId)) ?? [];
+  const own = asked.filter((one) => one.runId === runId);
+  // The steps are drawn anew only if something else waits.
+  const waits = useMemo(
+    () => callWaits(isOver ? undefined : status.value, own),
+    [isOver, JSON.stringify([status.value?.postponed, own.map(({ callId }) => callId)])],
+  );
   const failure = status.error ?? tree.error;
   // The service says at once, and only once, why there is nothing to show.
   if (status.error !== undefined && status.value === undefined && record.rows.length === 0)

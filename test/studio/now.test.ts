@@ -52,7 +52,10 @@ test('each kind of wait is a sentence', () => {
   expect(textsOf({ waitingChildren: ['r/1'] })).toEqual(['1 run below waits for a decision.']);
   const postponed = [{ callId: 'c', toolName: 'mail', until, reason: 'quiet hours until 07:00 (Europe/Berlin)' }];
   expect(textsOf({ postponed })).toEqual([`A call of mail waits until ${clock(until)}: quiet hours until 07:00 (Europe/Berlin).`]);
-  expect([...callWaits(view({ postponed }))]).toEqual([['c', `Waits until ${clock(until)}: quiet hours until 07:00 (Europe/Berlin).`]]);
+  expect([...callWaits(view({ postponed }), [{ callId: 'a' }])]).toEqual([
+    ['a', 'Waits for a decision.'],
+    ['c', `Waits until ${clock(until)}: quiet hours until 07:00 (Europe/Berlin).`],
+  ]);
   const refused = { code: 'model_rate_limited', times: 3, nextAttemptAt: until, givesUpAt: until };
   expect(textsOf({ running: [{ name: 'callModel', attempt: 4, lastFailure: 'Too many requests', refused }] })).toEqual([
     `The model call: the provider has refused it 3 times (model_rate_limited), it is tried again at ${clock(until)}, given up at ${clock(until)}. Too many requests`,

@@ -145,7 +145,7 @@ describe.skipIf(SKIPPED !== '')(`a run in each status${SKIPPED}`, { timeout: 120
       status: 'error',
       says: /Ended terminated\s.*was terminated by an operator \(ops did it\)/s,
     },
-    { name: 'waiting for a decision', start: waiting, status: 'waiting', says: /Which colour\?.*No result yet\./s },
+    { name: 'waiting for a decision', start: waiting, status: 'waiting', says: /Which colour\?.*Waits for a decision\./s },
     {
       name: 'paused',
       start: async () => {
