@@ -235,6 +235,7 @@ export const PROPERTIES: readonly string[] = [
   'test/core/program/interpreter/steps.test.ts',
   'test/activities/models/garbage-answers.test.ts',
   'test/governor/redis-ledger.test.ts',
+  'test/governor/fairness.test.ts',
   'test/core/loop/invariants.test.ts',
   'test/server-http/openai/chat.test.ts',
   'test/server-http/ai-sdk/earlier-messages.test.ts',

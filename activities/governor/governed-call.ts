@@ -3,7 +3,7 @@ import { type AgentSnapshot, estimatedRequestTokens } from '../../src/core/domai
 import { ModelCallError } from '../../src/core/domain/errors.ts';
 import { NOT_SENT } from '../../src/core/domain/model.ts';
 import type { OfRun } from '../../src/core/protocol.ts';
-import type { GovernedRequest, Permit, ProviderPermits } from '../../src/governor/provider-permits.ts';
+import type { Granted, GovernedRequest, Permit, ProviderPermits } from '../../src/governor/provider-permits.ts';
 import { attemptInfo, mayPark, ParkedAttempt } from '../attempts/attempt-info.ts';
 import type { AskedModel, ModelOrder } from '../model-calls/fallback.ts';
 import type { Patience } from '../model-calls/patience.ts';
@@ -11,10 +11,6 @@ import { runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, providerContext } from '../runtime.ts';
 import { shareDigest, type WorkerGovernor } from './worker-governor.ts';
 
-/** The bounds of the time after which a parked call tries again, in milliseconds. */
-const PARK_MS = { least: 1_000, most: 60_000 };
-/** Parked calls come back earlier or later by up to this share, so that they do not come back together. */
-const JITTER = 0.1;
 /** The priority of runs that were started without one. */
 const ORDINARY = 3;
 
@@ -41,7 +37,7 @@ export class GovernedCall {
    * Undefined: the model has no limits. Throws `ParkedAttempt` if the call must wait for long.
    */
   async enter(order: ModelOrder, { signal, patience }: Entry): Promise<Permit | undefined> {
-    let leastMs = Infinity;
+    let least: Extract<Granted, { type: 'wait' }> | undefined;
     for (;;) {
       const permits = this.#governor.permitsOf(order.current.name);
       if (permits === undefined) return undefined;
@@ -49,33 +45,30 @@ export class GovernedCall {
       const { maxWaitMs = Infinity } = order;
       // An attempt that has asked a model counts.
       const isParkable = mayPark() && !order.hasAsked;
-      const granted = await permits.acquire(request, { holdMs: Math.min(maxWaitMs, holdMs(permits, isParkable)), signal });
+      const granted = await permits.acquire(request, { ...waitOf(permits, { isParkable, maxWaitMs }), signal });
       if (granted.type === 'permit') return granted.permit;
-      leastMs = Math.min(leastMs, granted.waitMs);
+      if (least === undefined || granted.waitMs < least.waitMs) least = granted;
       if (granted.waitMs > maxWaitMs && order.passOver()) continue;
-      const seconds = Math.ceil(leastMs / 1_000);
+      const { waitMs, awayMs } = least;
+      const seconds = Math.ceil(waitMs / 1_000);
       const message = `${NOT_SENT}the limits of the provider of model "${order.current.name}" are used up for about ${seconds} s`;
-      // It comes back early enough to wait a little: a tenant whose calls are all parked would lose its turn.
-      const awayMs = leastMs - permits.limits.holdSlotMs / 2;
-      const jitter = 1 + JITTER * (2 * Math.random() - 1);
-      const waitMs = Math.min(PARK_MS.most / (1 + JITTER), Math.max(PARK_MS.least, awayMs)) * jitter;
       if (isParkable) {
-        permits.park(request, waitMs);
-        throw new ParkedAttempt(message, waitMs);
+        permits.park(request, awayMs);
+        throw new ParkedAttempt(message, awayMs);
       }
-      patience.parked(waitMs);
+      patience.parked(awayMs);
       throw new ModelCallError('model_rate_limited', message);
     }
   }
 
   #requestOf(permits: ProviderPermits, { request }: AskedModel, call: string): GovernedRequest {
-    const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = attemptInfo();
+    const { scheduledTimestampMs, attempt } = attemptInfo();
     return {
       call: shareDigest(call),
       tenant: this.#shareOf(permits.limits.share),
       priority: activityInfo().priority?.priorityKey ?? ORDINARY,
-      // Both timestamps are of the server's clock.
-      ageMs: Math.max(0, currentAttemptScheduledTimestampMs - scheduledTimestampMs),
+      since: scheduledTimestampMs,
+      isBack: attempt > 1,
       tokens: permits.countsTokens ? estimatedRequestTokens(request) : 0,
     };
   }
@@ -102,8 +95,12 @@ export function callContext(runtime: ActivityRuntime, run: OfRun, snapshot: Agen
   return governor === undefined ? context : { ...context, governed: new GovernedCall(governor, run, snapshot) };
 }
 
-/** Returns the time for which a waiting call may keep its worker slot. */
-function holdMs({ limits }: ProviderPermits, isParkable: boolean): number {
-  const half = attemptInfo().startToCloseTimeoutMs / 2;
-  return isParkable ? Math.min(limits.holdSlotMs, half) : half;
+/** Returns the bounds of the time for which a waiting call may keep its worker slot. */
+function waitOf({ limits }: ProviderPermits, { isParkable, maxWaitMs }: { isParkable: boolean; maxWaitMs: number }) {
+  const longestMs = attemptInfo().startToCloseTimeoutMs / 2;
+  if (!isParkable) return { holdMs: Math.min(maxWaitMs, longestMs) };
+  const holdMs = Math.min(limits.holdSlotMs, longestMs);
+  // A call that would rather ask the next model of its list leaves in time.
+  if (maxWaitMs < 2 * holdMs) return { holdMs: Math.min(holdMs, maxWaitMs) };
+  return { holdMs, backMs: holdMs / 2, nextHoldMs: maxWaitMs === Infinity ? longestMs : holdMs };
 }

@@ -163,7 +163,8 @@ async function measureLoneCalls(url: string): Promise<number[]> {
   await sleep(500);
   for (let index = 0; index < LONE_CALLS; index += 1) {
     const began = performance.now();
-    const granted = await permits.acquire({ call: `c${index}`, tenant: 't', priority: 3, ageMs: 0, tokens: 0 }, { holdMs: 5_000, signal });
+    const call = { call: `c${index}`, tenant: 't', priority: 3, since: 0, isBack: false, tokens: 0 };
+    const granted = await permits.acquire(call, { holdMs: 5_000, signal });
     times.push(performance.now() - began);
     if (granted.type !== 'permit') throw new Error('A call alone has found no permit');
     granted.permit.settle(0);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Ledger, LedgerAnswer, LedgerReport, ParkedCall, WaitingGroup } from './ledger.ts';
+import type { Ledger, LedgerAnswer, LedgerReport, ParkedCall, PlacedCall, WaitingGroup } from './ledger.ts';
 import { NO_LIMIT, type ProviderLimits } from './limits.ts';
 
 /** A call that needs a permit. */
@@ -10,8 +10,10 @@ export interface GovernedRequest {
   tenant: string;
   /** Lower numbers first. */
   priority: number;
-  /** Milliseconds since the call began, including earlier attempts. */
-  ageMs: number;
+  /** When the call began, by the clock of the Temporal server. */
+  since: number;
+  /** True if it has been parked, or has failed, and asks again. */
+  isBack: boolean;
   /** Tokens of the request, estimated. */
   tokens: number;
 }
@@ -20,11 +22,18 @@ export interface GovernedRequest {
 interface PermitWait {
   /** The longest time that it may wait here. */
   holdMs: number;
+  /** A call that leaves comes back this long before its turn, so one whose turn is that near stays. Default 0. */
+  backMs?: number;
+  /** The longest time that the next calls may wait here if nobody knows when their turn is. Default `holdMs`. */
+  nextHoldMs?: number;
   signal: AbortSignal;
 }
 
-/** The outcome of a request: the call may be made, or would have to wait too long. */
-export type Granted = { type: 'permit'; permit: Permit } | { type: 'wait'; waitMs: number };
+/**
+ * The outcome of a request: the call may be made, or would have to wait too long. `waitMs`: the expected time until its turn.
+ * `awayMs`: the time after which it should ask again, to be back before its turn.
+ */
+export type Granted = { type: 'permit'; permit: Permit } | { type: 'wait'; waitMs: number; awayMs: number };
 
 /** Receives the measurements of a provider's permits. */
 export interface PermitMeter {
@@ -53,15 +62,37 @@ const MOST_GROUPS = 200;
 const LATE_MS = 1_000;
 /** The weight of a new value in averages. */
 const WEIGHT = 0.1;
+/** The most calls of one report whose places are wanted. */
+const MOST_PLACES = 64;
+/** Milliseconds after which a waiting call asks for its place again at the latest, because places are forgotten. */
+const PLACE_AGAIN_MS = 10_000;
+/**
+ * How many calls wait for their turn if nobody knows when it is, so that the provider is never idle for lack of a waiting call: several, if
+ * several may begin at once because others end.
+ */
+const NEXT_CALLS = { least: 2, most: 8 };
+/** The bounds of the time after which a call that has left asks again, in milliseconds. */
+const AWAY_MS = { least: 1_000, most: 60_000 };
+/** Calls that are away for the longest time come back earlier by up to this share, so that they do not come back together. */
+const JITTER = 0.1;
+/** If the time per permit is only an average, a call comes back after this part of its expected wait. */
+const EARLY = 0.35;
 /** The assumed tokens of an answer before any is known. */
 const FIRST_ANSWER_TOKENS = 500;
 
-interface Entry extends GovernedRequest {
-  since: number;
-  holdMs: number;
+interface Entry extends GovernedRequest, Required<Omit<PermitWait, 'signal'>> {
+  enteredAt: number;
+  /** When its place is wanted again. */
+  placeAt: number;
+  /** How often it has been in a report. It gets a place if the first one brings no permit, and leaves by later ones, when all have places. */
+  reports: number;
+  /** True if the ledger may know its place. */
+  isPlaced: boolean;
   /** The tokens reserved for it. */
   need: number;
   end: (granted: Granted) => void;
+  /** Sets the time by which the ledger has to answer. */
+  expectAnswer: (byMs: number) => void;
 }
 
 /** The permit for one request. */
@@ -69,20 +100,21 @@ export class Permit {
   readonly #owner: ProviderPermits;
   readonly #tokens: number;
   readonly #need: number;
-  readonly #since = performance.now();
+  readonly #since: number;
   #isOpen = true;
 
-  constructor(owner: ProviderPermits, { tokens, need }: { tokens: number; need: number }) {
+  constructor(owner: ProviderPermits, { tokens, need, since }: { tokens: number; need: number; since: number }) {
     this.#owner = owner;
     this.#tokens = tokens;
     this.#need = need;
+    this.#since = since;
   }
 
   /** Records the end of the request. `used`: its tokens, or undefined if unknown. Idempotent. */
   settle(used: number | undefined): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#owner.settled({ estimated: this.#tokens, reserved: this.#need, used, ms: performance.now() - this.#since });
+    this.#owner.settled({ estimated: this.#tokens, reserved: this.#need, used, since: this.#since });
   }
 
   /** Records that the provider has refused the request, and may have requested a wait. */
@@ -113,6 +145,8 @@ export class ProviderPermits {
   /** The tokens that each of these permits has reserved. */
   #lentTokens = 0;
   #inFlight = 0;
+  /** The sum of the times when these calls began. */
+  #inFlightSince = 0;
   #returned: { count: number; tokens: number } = { count: 0, tokens: 0 };
   #spentTokens = 0;
   #refused = 0;
@@ -120,12 +154,12 @@ export class ProviderPermits {
   #isHoldNew = false;
   #header: { requests?: number | undefined; tokens?: number | undefined } = {};
   #parked: ParkedCall[] = [];
-  readonly #away = new Set<string>();
-  #back: string[] = [];
+  #gone: string[] = [];
   #recent: number[] = [];
   #answerTokens = FIRST_ANSWER_TOKENS;
   #promptFactor = 1;
-  #callMs = 1_000;
+  /** How long calls take on average; undefined until one has ended. */
+  #callMs: number | undefined;
   #last: LedgerAnswer | undefined;
   #reportedAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
@@ -156,24 +190,31 @@ export class ProviderPermits {
   }
 
   /** Resolves with a permit, or with the expected wait if that is too long. Rejects with the reason of the signal. */
-  async acquire(request: GovernedRequest, { holdMs, signal }: PermitWait): Promise<Granted> {
+  async acquire(request: GovernedRequest, { holdMs, backMs = 0, nextHoldMs = holdMs, signal }: PermitWait): Promise<Granted> {
     signal.throwIfAborted();
     const now = performance.now();
     const need = this.#needOf(request.tokens);
     this.#recent.push(now);
-    if (this.#away.delete(parkedKey(request))) this.#back.push(parkedKey(request));
     if (this.#lent > 0 && this.#entries.length === 0 && now >= this.#holdUntil && now - this.#lentAt < LENT_AT_MOST_MS) {
       this.#lent -= 1;
       this.#spentTokens += need - this.#lentTokens;
-      if (this.#lent === 0) this.#reportSoon();
+      // Another process may have parked it.
+      if (request.isBack) this.#gone.push(placeKey(request));
+      if (this.#lent === 0 || request.isBack) this.#reportSoon();
       return this.#give(request, need, 0, 'lent');
     }
+    return this.#wait(request, { holdMs, backMs, nextHoldMs, need }, signal);
+  }
+
+  #wait(request: GovernedRequest, bounds: Pick<Entry, 'holdMs' | 'backMs' | 'nextHoldMs' | 'need'>, signal: AbortSignal): Promise<Granted> {
+    const now = performance.now();
     return new Promise<Granted>((resolve, reject) => {
       const leave = (): void => {
         clearTimeout(timer);
         signal.removeEventListener('abort', abort);
         const index = this.#entries.indexOf(entry);
         if (index >= 0) this.#entries.splice(index, 1);
+        if (entry.isPlaced) this.#gone.push(placeKey(entry));
       };
       const abort = (): void => {
         leave();
@@ -183,9 +224,24 @@ export class ProviderPermits {
         leave();
         resolve(granted);
       };
-      const entry: Entry = { ...request, since: now, holdMs, need, end };
-      // Each answer re-evaluates the wait; this timer is for a ledger that does not answer.
-      const timer = setTimeout(() => end({ type: 'wait', waitMs: Math.max(1_000, this.#last?.holdMs ?? 0) }), holdMs + LATE_MS);
+      // The answers decide how long it waits; this timer is for a ledger that does not answer.
+      let timer: NodeJS.Timeout | undefined;
+      const expectAnswer = (byMs: number): void => {
+        clearTimeout(timer);
+        const late = (): void => end(leaving(Math.max(1_000, this.#last?.holdMs ?? 0), { backMs: bounds.backMs, varies: false }));
+        timer = setTimeout(late, Math.max(0, byMs - performance.now()) + LATE_MS);
+      };
+      const entry: Entry = {
+        ...request,
+        ...bounds,
+        enteredAt: now,
+        placeAt: now,
+        reports: 0,
+        isPlaced: request.isBack,
+        end,
+        expectAnswer,
+      };
+      expectAnswer(now + bounds.holdMs);
       signal.addEventListener('abort', abort, { once: true });
       this.#entries.push(entry);
       this.#reportSoon();
@@ -194,16 +250,18 @@ export class ProviderPermits {
 
   /** Records a call that releases its slot, so that other processes know how many wait. */
   park(request: GovernedRequest, forMs: number): void {
-    const call = parkedKey(request);
-    this.#parked.push({ call, forMs: Math.round(forMs) });
-    this.#away.add(call);
-    if (this.#away.size > 10_000) this.#away.clear();
+    const { priority, since } = request;
+    this.#parked.push({ call: placeKey(request), forMs: Math.round(forMs), priority, since });
     this.#reportSoon();
   }
 
-  settled({ estimated, reserved, used, ms }: { estimated: number; reserved: number; used: number | undefined; ms: number }): void {
+  settled({ estimated, reserved, used, since }: { estimated: number; reserved: number; used: number | undefined; since: number }): void {
     this.#inFlight -= 1;
-    this.#callMs += WEIGHT * (ms - this.#callMs);
+    this.#inFlightSince -= since;
+    const ms = performance.now() - since;
+    this.#callMs = this.#callMs === undefined ? ms : this.#callMs + WEIGHT * (ms - this.#callMs);
+    // Calls of other processes may wait for its place.
+    if (this.#limits.concurrency < NO_LIMIT && (this.#last?.allWaiting ?? 0) > 0) this.#reportSoon();
     if (used === undefined) return;
     this.#spentTokens += used - reserved;
     if (used === 0) return;
@@ -234,16 +292,18 @@ export class ProviderPermits {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    for (const entry of this.#entries.slice()) entry.end({ type: 'wait', waitMs: 1_000 });
+    for (const entry of this.#entries.slice()) entry.end({ type: 'wait', waitMs: 1_000, awayMs: 1_000 });
     if (this.#reportedAt === -Infinity) return;
     this.#lentAt = -Infinity;
-    await this.#ledger.exchange({ ...this.#report([], performance.now()), leaves: true }).catch(() => undefined);
+    await this.#ledger.exchange({ ...this.#report({ groups: [], places: [] }, performance.now()), leaves: true }).catch(() => undefined);
   }
 
   #give(request: GovernedRequest, need: number, waitedMs: number, source: 'lent' | 'granted'): Granted {
+    const since = performance.now();
     this.#inFlight += 1;
+    this.#inFlightSince += since;
     this.#meter.granted(waitedMs / 1_000, source);
-    return { type: 'permit', permit: new Permit(this, { tokens: request.tokens, need }) };
+    return { type: 'permit', permit: new Permit(this, { tokens: request.tokens, need, since }) };
   }
 
   #needOf(tokens: number): number {
@@ -273,11 +333,11 @@ export class ProviderPermits {
     this.#dueAt = Infinity;
     this.#isReporting = true;
     const begun = performance.now();
-    const groups = this.#groups(begun);
+    const queue = this.#queue(begun);
     this.#reportedAt = begun;
     try {
-      const answer = await this.#ledger.exchange(this.#report(groups, begun));
-      this.#take(answer, groups, begun);
+      const answer = await this.#ledger.exchange(this.#report(queue, begun));
+      this.#take(answer, queue, begun);
     } catch {
       // The report is lost, which costs permits but no calls: the next report asks again.
     }
@@ -291,14 +351,14 @@ export class ProviderPermits {
   #next(): void {
     const { tickMs } = this.#ledger;
     const isCounted = this.#inFlight > 0 && this.#limits.concurrency < NO_LIMIT;
-    const hasNews = this.#parked.length > 0 || this.#back.length > 0 || this.#refused > 0;
+    const hasNews = this.#parked.length > 0 || this.#gone.length > 0 || this.#refused > 0;
     if (this.#entries.length > 0 || hasNews) this.#reportAt(this.#reportedAt + tickMs);
     else if (this.#lent > 0) this.#reportAt(Math.max(this.#lentAt + LENT_MS, this.#reportedAt + tickMs));
     else if (isCounted || this.#returned.count > 0 || Math.abs(this.#spentTokens) > 0) this.#reportAt(this.#reportedAt + ALIVE_MS);
   }
 
   /** Returns a report, and resets the counts in it. */
-  #report(groups: readonly Group[], now: number): LedgerReport {
+  #report({ groups, places }: Queue, now: number): LedgerReport {
     if (this.#lent > 0 && (now - this.#lentAt >= LENT_MS || now < this.#holdUntil)) {
       this.#returned = { count: this.#returned.count + this.#lent, tokens: this.#returned.tokens + this.#lent * this.#lentTokens };
       this.#lent = 0;
@@ -309,7 +369,9 @@ export class ProviderPermits {
     const report: LedgerReport = {
       process: this.#process,
       waiting: groups.map(({ entries: _, ...group }) => group),
+      places: places.map(({ call, priority, since }) => ({ call, priority, since })),
       inFlight: this.#inFlight,
+      callMs: this.#meanCallMs(now),
       lent: this.#lent,
       returned: this.#returned.count,
       // The ledger uses the current number of tokens per call.
@@ -322,7 +384,7 @@ export class ProviderPermits {
       ...(this.#header.requests === undefined ? {} : { headerRequests: this.#header.requests }),
       ...(this.#header.tokens === undefined ? {} : { headerTokens: this.#header.tokens }),
       parked: this.#parked,
-      back: this.#back,
+      gone: this.#gone,
       isAfresh: false,
       leaves: false,
     };
@@ -331,19 +393,31 @@ export class ProviderPermits {
     this.#refused = 0;
     this.#isHoldNew = false;
     this.#parked = [];
-    this.#back = [];
+    this.#gone = [];
     return report;
   }
 
-  #groups(now: number): Group[] {
+  /** How long calls take on average: at least as long as those that are being made. 0: unknown. */
+  #meanCallMs(now: number): number {
+    const soFarMs = this.#inFlight > 0 ? now - this.#inFlightSince / this.#inFlight : 0;
+    return Math.round(Math.max(this.#callMs ?? 0, soFarMs));
+  }
+
+  /** Returns the waiting calls in groups, and those whose places are wanted. */
+  #queue(now: number): Queue {
     const groups = new Map<string, Group>();
-    const ordered = this.#entries.toSorted(bySeniority);
-    for (const entry of ordered) {
-      const key = `${entry.tenant} ${entry.priority}`;
+    const places: Place[] = [];
+    for (const entry of this.#entries.toSorted(bySeniority)) {
+      const { tenant, priority, since } = entry;
+      if (entry.reports > 0 && entry.placeAt <= now && places.length < MOST_PLACES) {
+        places.push({ call: placeKey(entry), priority, since, entry, wasPlaced: entry.isPlaced });
+        entry.isPlaced = true;
+      }
+      entry.reports += 1;
+      const key = `${tenant} ${priority}`;
       const known = groups.get(key);
       if (known === undefined) {
-        const ageMs = Math.round(entry.ageMs + now - entry.since);
-        groups.set(key, { tenant: entry.tenant, priority: entry.priority, ageMs, count: 1, tokens: entry.need, entries: [entry] });
+        groups.set(key, { tenant, priority, since, count: 1, tokens: entry.need, entries: [entry] });
       } else {
         known.count += 1;
         known.tokens += entry.need;
@@ -351,11 +425,12 @@ export class ProviderPermits {
       }
     }
     const list = [...groups.values()].map((group) => ({ ...group, tokens: Math.ceil(group.tokens / group.count) }));
-    return list.length <= MOST_GROUPS ? list : list.toSorted((one, other) => other.ageMs - one.ageMs).slice(0, MOST_GROUPS);
+    if (list.length <= MOST_GROUPS) return { groups: list, places };
+    return { groups: list.toSorted((one, other) => one.since - other.since).slice(0, MOST_GROUPS), places };
   }
 
   /** Gives the permits in an answer to waiting calls, and ends waits that would be too long. */
-  #take(answer: LedgerAnswer, groups: readonly Group[], askedAt: number): void {
+  #take(answer: LedgerAnswer, { groups, places }: Queue, askedAt: number): void {
     this.#last = answer;
     const now = performance.now();
     this.#holdUntil = Math.max(this.#holdUntil, now + answer.holdMs);
@@ -375,10 +450,17 @@ export class ProviderPermits {
           this.#keep(entry.need);
           continue;
         }
-        entry.end(this.#give(entry, entry.need, now - entry.since, 'granted'));
+        entry.end(this.#give(entry, entry.need, now - entry.enteredAt, 'granted'));
       }
     }
-    this.#endLongWaits(answer, now);
+    for (const [index, { entry, wasPlaced }] of places.entries()) {
+      if (wasPlaced && this.#entries.includes(entry)) this.#stayOrLeave(entry, { ahead: answer.ahead[index] ?? 0, answer, now });
+    }
+    // A wait that the provider has requested meanwhile changes the expectations.
+    const nextMs = this.#nextMs(answer, now);
+    for (const entry of this.#entries) {
+      if (nextMs > Math.max(entry.backMs, entry.enteredAt + entry.holdMs - now)) entry.placeAt = Math.min(entry.placeAt, now);
+    }
   }
 
   #keep(tokens: number): void {
@@ -387,45 +469,58 @@ export class ProviderPermits {
     this.#lentAt = performance.now();
   }
 
-  #endLongWaits(answer: LedgerAnswer, now: number): void {
-    const places = new Map<string, { own: number; place: number }>();
-    for (const { tenant } of this.#entries) places.set(tenant, { own: (places.get(tenant)?.own ?? 0) + 1, place: 0 });
-    for (const entry of this.#entries.toSorted(bySeniority)) {
-      const { own, place } = places.get(entry.tenant) ?? { own: 1, place: 0 };
-      places.set(entry.tenant, { own, place: place + 1 });
-      const waitMs = Math.max(0, this.#holdUntil - now) + this.#expectedMs(entry, { own, place: place + 1 }, answer);
-      if (now - entry.since + waitMs <= entry.holdMs) continue;
-      entry.end({ type: 'wait', waitMs: Math.ceil(waitMs) });
-    }
+  #nextMs({ nextMs }: LedgerAnswer, now: number): number {
+    return Math.max(nextMs, this.#holdUntil - now);
   }
 
-  /** Returns the expected time until a call gets its permit, from the calls of its tenant and of others ahead of it. */
-  #expectedMs({ tenant, ageMs }: Entry, { own, place }: { own: number; place: number }, answer: LedgerAnswer): number {
-    const ofTenant = Math.max(own, answer.waiting[tenant] ?? 0);
-    // Calls that have come back are older than all parked calls.
-    const parked = ageMs > 0 ? 0 : 1;
-    const before = Math.ceil((place * ofTenant) / own) + parked * (answer.parked[tenant] ?? 0);
-    // Other tenants may have a call for each of its turns, or only the known ones: the truth is assumed to be in between.
-    const atMost = before * Math.max(1, answer.tenants);
-    const known = Math.min(atMost, Math.max(before, answer.allWaiting + parked * answer.allParked));
-    const calls = Math.max(1, Math.sqrt(atMost * known));
-    const perCall = Math.max(
-      60_000 / answer.requestsPerMinute,
-      (60_000 * this.#needOf(0)) / answer.tokensPerMinute,
-      this.#callMs / this.#limits.concurrency,
-    );
-    return calls * perCall;
+  /** Lets a call wait on, or ends its wait if it would be too long. */
+  #stayOrLeave(entry: Entry, { ahead, answer, now }: { ahead: number; answer: LedgerAnswer; now: number }): void {
+    const { enteredAt, holdMs, backMs, nextHoldMs } = entry;
+    const { permitMs, varies } = answer;
+    const waitMs = this.#nextMs(answer, now) + ahead * permitMs;
+    const waitedMs = now - enteredAt;
+    const isShort = waitedMs + waitMs <= holdMs;
+    const isNear = waitMs <= backMs && waitedMs < 2 * holdMs;
+    const { concurrency } = this.#limits;
+    const nextCalls = concurrency === NO_LIMIT ? NEXT_CALLS.least : NEXT_CALLS.most;
+    const isNext = varies && ahead < nextCalls && waitedMs < nextHoldMs;
+    if (!isShort && !isNear && !isNext) {
+      entry.end(leaving(waitMs, { backMs, varies }));
+      return;
+    }
+    const againAt = Math.min(isShort ? enteredAt + holdMs : now + waitMs, now + PLACE_AGAIN_MS);
+    entry.placeAt = Math.max(againAt, now + this.#ledger.tickMs);
+    entry.expectAnswer(entry.placeAt);
   }
+}
+
+/** A call whose place is wanted. */
+interface Place extends PlacedCall {
+  entry: Entry;
+  /** True if it had one already: so have the calls that began at the same time in other processes. */
+  wasPlaced: boolean;
+}
+
+interface Queue {
+  groups: readonly Group[];
+  places: readonly Place[];
 }
 
 interface Group extends WaitingGroup {
   entries: Entry[];
 }
 
-function bySeniority(one: Entry, other: Entry): number {
-  return one.priority - other.priority || one.since - one.ageMs - (other.since - other.ageMs);
+/** Returns when a call asks again that would wait too long. */
+function leaving(waitMs: number, { backMs, varies }: { backMs: number; varies: boolean }): Granted {
+  const untilBack = varies ? Math.min(waitMs * EARLY, waitMs - backMs) : waitMs - backMs;
+  const mostMs = AWAY_MS.most * (1 - JITTER * Math.random());
+  return { type: 'wait', waitMs: Math.ceil(waitMs), awayMs: Math.ceil(Math.max(AWAY_MS.least, Math.min(mostMs, untilBack))) };
 }
 
-function parkedKey({ tenant, call }: GovernedRequest): string {
+function bySeniority(one: Entry, other: Entry): number {
+  return one.priority - other.priority || one.since - other.since || (one.call < other.call ? -1 : 1);
+}
+
+function placeKey({ tenant, call }: GovernedRequest): string {
   return `${tenant} ${call}`;
 }

@@ -19,7 +19,9 @@ const permits = new ProviderPermits(limits, governor.ledger('held', limits), { g
 const { signal } = new AbortController();
 const wait = { holdMs: 60_000, signal };
 const granted = await Promise.all(
-  Array.from({ length: calls }, (_, index) => permits.acquire({ call: `c${index}`, tenant: 't', priority: 3, ageMs: 0, tokens: 0 }, wait)),
+  Array.from({ length: calls }, (_, index) =>
+    permits.acquire({ call: `c${index}`, tenant: 't', priority: 3, since: 0, isBack: false, tokens: 0 }, wait),
+  ),
 );
 if (granted.some(({ type }) => type !== 'permit')) throw new Error('A call has found no permit');
 answerRequests<never, { type: 'ready' }>({});

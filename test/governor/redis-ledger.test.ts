@@ -5,7 +5,7 @@ import type { Ledger, LedgerAnswer, LedgerReport } from '../../src/governor/ledg
 import { LEDGER } from '../../src/governor/ledger.ts';
 import { type OpenGovernor, redisGovernor } from '../../src/governor/governor.ts';
 import { type KeptLimits, MemoryLedger } from '../../src/governor/memory-ledger.ts';
-import { runGrantScript } from '../../src/governor/redis/redis-ledger.ts';
+import { ACCOUNT_KEYS, runGrantScript } from '../../src/governor/redis/redis-ledger.ts';
 import { ProviderPermits } from '../../src/governor/provider-permits.ts';
 import { RedisConnection } from '../../src/streams/redis/redis-connection.ts';
 import { ProgramProcess } from '../processes/program-process.ts';
@@ -27,7 +27,6 @@ const HOLDING = fileURLToPath(new URL('./holding-process.ts', import.meta.url));
 const KILLED_WORKERS = 'killed:governor:{held}:workers';
 /** How long a busy machine may take until something that must come is there. */
 const WAITS = { timeout: 15_000 };
-const PARTS = ['state', 'workers', 'served', 'served-at', 'parked', 'parked-by'];
 
 describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}`, () => {
   let server: RedisServer;
@@ -47,7 +46,7 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
   /** A ledger whose time the test sets. */
   function scripted(limits: KeptLimits): (report: LedgerReport, now: number) => Promise<LedgerAnswer> {
     count += 1;
-    const keys = PARTS.map((part) => `test:{${count}}:${part}`);
+    const keys = ACCOUNT_KEYS.map((part) => `test:{${count}}:${part}`);
     const text = JSON.stringify(limits);
     return (report, now) => runGrantScript((args) => connection.send(args), keys, { report, limits: text, now });
   }
@@ -76,10 +75,11 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
           grants.push({ at: now, count: answer.granted.reduce((sum, one) => sum + one, answer.lent) - report.returned });
           // Over every span of time, at most the saved and the newly freed permits.
           let total = 0;
-          const most = Math.max(1, limits.requestsPerMinute * LEDGER.savedRequests);
+          const perMinute = limits.requestsPerMinute;
+          const most = Math.max(1 + perMinute * LEDGER.betweenReports, perMinute * LEDGER.savedRequests);
           for (const { at, count: granted } of grants.toReversed()) {
             total += granted;
-            expect(total).toBeLessThanOrEqual(most + (limits.requestsPerMinute * (now - at)) / 60_000 + 1e-6 + returnedWithin(grants, at));
+            expect(total).toBeLessThanOrEqual(most + (perMinute * (now - at)) / 60_000 + 1e-6 + returnedWithin(grants, at));
           }
         }
       }),
@@ -87,9 +87,40 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
     );
   }, 60_000);
 
+  test('answers as the ledger in memory does if so many tenants have parked calls that they are counted together', async () => {
+    const limits = { requestsPerMinute: 600, tokensPerMinute: 1e12, concurrency: 1e12 };
+    let now = 1_000_000;
+    const memory = new MemoryLedger(limits, () => now);
+    const redis = scripted(limits);
+    const tenants = LEDGER.mostTenants + 50;
+    const placed = Array.from({ length: 2 * tenants }, (_, index) => ({
+      call: `t${index % tenants} c${index}`,
+      priority: 3,
+      since: now + index,
+    }));
+    const waiting = ['t3', 't7', 'new'].map((tenant) => ({ tenant, priority: 3, since: now, count: 5, tokens: 0 }));
+    const places = ['t3', 't7', 'new'].map((tenant) => ({ call: `${tenant} mine`, priority: 3, since: now + 1_000 }));
+    const parked = placed.map((call) => ({ ...call, forMs: 20_000 }));
+    let ahead: number[] = [];
+    for (const [process, over] of [
+      ['p0', { parked }],
+      ['p1', { waiting }],
+      ['p1', { waiting, places }],
+    ] as const) {
+      now += 20;
+      const report = { ...QUIET, process, ...over };
+      const answer = await redis(report, now);
+      expect(answer).toEqual(memory.exchangeNow(report));
+      ahead = answer.ahead;
+    }
+    // A third call of a tenant waits for calls of each of the others.
+    expect(ahead).toHaveLength(places.length);
+    expect(Math.min(...ahead)).toBeGreaterThanOrEqual(tenants - 1);
+  });
+
   test('a process that ends with permits blocks the others for less than a second', async () => {
     const exchange = scripted({ requestsPerMinute: 1e6, tokensPerMinute: 1e12, concurrency: 8 });
-    const waiting = [{ tenant: 't', priority: 3, ageMs: 0, count: 8, tokens: 0 }];
+    const waiting = [{ tenant: 't', priority: 3, since: 0, count: 8, tokens: 0 }];
     expect((await exchange({ ...QUIET, process: 'dead', waiting }, 0)).granted).toEqual([8]);
     expect((await exchange({ ...QUIET, process: 'alive', waiting }, 500)).granted).toEqual([0]);
     expect((await exchange({ ...QUIET, process: 'alive', waiting }, 1_000)).granted).toEqual([8]);
@@ -98,9 +129,9 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
   test('a tenant with many calls gets no more than a tenant with few, and low priorities and old calls come first', async () => {
     const exchange = scripted({ requestsPerMinute: 600, tokensPerMinute: 1e12, concurrency: 1e12 });
     const groups = [
-      { tenant: 'many', priority: 3, ageMs: 9_000, count: 500, tokens: 0 },
-      { tenant: 'few', priority: 3, ageMs: 10, count: 500, tokens: 0 },
-      { tenant: 'few', priority: 1, ageMs: 0, count: 2, tokens: 0 },
+      { tenant: 'many', priority: 3, since: -9_000, count: 500, tokens: 0 },
+      { tenant: 'few', priority: 3, since: -10, count: 500, tokens: 0 },
+      { tenant: 'few', priority: 1, since: 0, count: 2, tokens: 0 },
     ];
     const granted = [0, 0, 0];
     for (let now = 0; now < 4_000; now += 100) {
@@ -117,7 +148,7 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
   test('past service to a tenant no longer counts after a minute', async () => {
     const exchange = scripted({ requestsPerMinute: 600, tokensPerMinute: 1e12, concurrency: 1e12 });
     const ask = async (tenants: readonly string[], now: number): Promise<number[]> => {
-      const waiting = tenants.map((tenant) => ({ tenant, priority: 3, ageMs: 0, count: 100, tokens: 0 }));
+      const waiting = tenants.map((tenant) => ({ tenant, priority: 3, since: 0, count: 100, tokens: 0 }));
       return (await exchange({ ...QUIET, waiting }, now)).granted;
     };
     await ask(['served', 'other'], 0);
@@ -144,7 +175,7 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
     }
 
     test('workers whose clocks differ share one limit', async () => {
-      const waiting = [{ tenant: 't', priority: 3, ageMs: 0, count: 100, tokens: 0 }];
+      const waiting = [{ tenant: 't', priority: 3, since: 0, count: 100, tokens: 0 }];
       const [one, other] = [open('skew'), open('skew')];
       await vi.waitUntil(async () => (await one.ledger.exchange({ ...QUIET, process: 'one' })).workers === 1, WAITS);
       let granted = 0;
@@ -175,7 +206,7 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
       const wait = { holdMs: 30_000, signal: new AbortController().signal };
       let granted = 0;
       const calls = Array.from({ length: 8 }, async (_, index) => {
-        await permits.acquire({ call: `mine${index}`, tenant: 't', priority: 3, ageMs: 0, tokens: 0 }, wait);
+        await permits.acquire({ call: `mine${index}`, tenant: 't', priority: 3, since: 0, isBack: false, tokens: 0 }, wait);
         granted += 1;
       });
       // They wait as long as the process lives: it reports repeatedly that it has all permits.
@@ -192,7 +223,7 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
     });
 
     test('while Redis is away each worker takes its share, reports that once, and returns by itself', async () => {
-      const waiting = [{ tenant: 't', priority: 3, ageMs: 0, count: 100, tokens: 0 }];
+      const waiting = [{ tenant: 't', priority: 3, since: 0, count: 100, tokens: 0 }];
       const [one, other] = [open('away'), open('away')];
       await vi.waitUntil(async () => {
         await other.ledger.exchange({ ...QUIET, process: 'other' });

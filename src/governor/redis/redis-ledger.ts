@@ -3,7 +3,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { errorMessage } from '../../core/domain/errors.ts';
 import { isJsonObject } from '../../core/domain/json.ts';
 import type { RedisConnection } from '../../streams/redis/redis-connection.ts';
-import { LEDGER as L, type Ledger, type LedgerAnswer, type LedgerReport } from '../ledger.ts';
+import { LEDGER as L, type Ledger, type LedgerAnswer, type LedgerReport, type ParkedCall } from '../ledger.ts';
 import { NO_LIMIT } from '../limits.ts';
 import { type KeptLimits, MemoryLedger } from '../memory-ledger.ts';
 
@@ -11,7 +11,8 @@ import { type KeptLimits, MemoryLedger } from '../memory-ledger.ts';
  * The account of one provider as a script: takes the report of a process and returns its answer, in one step and by the clock of
  * Redis. It follows the rules of `MemoryLedger`, in the same order; a test compares the answers of both.
  *
- * KEYS: the state, the processes by name, what tenants were served, when they were, the parked calls by time, their number by tenant.
+ * KEYS: the state, the processes by name, what tenants were served, when they were; the calls with places by the time when they are
+ * forgotten, their number by tenant, their order, and their names in that order.
  * ARGV: the report and the limits as JSON; the time of the test, or nothing.
  */
 const GRANT_SCRIPT = `
@@ -19,7 +20,8 @@ local report = cjson.decode(ARGV[1])
 local limits = cjson.decode(ARGV[2])
 local clock = redis.call('TIME')
 local now = tonumber(ARGV[3]) or (tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000))
-local known = redis.call('HMGET', KEYS[1], 'at', 'requests', 'tokens', 'rate', 'top', 'cutAt', 'holdUntil', 'headerRequests', 'headerTokens')
+local known = redis.call('HMGET', KEYS[1], 'at', 'requests', 'tokens', 'rate', 'top', 'cutAt', 'holdUntil', 'headerRequests', 'headerTokens',
+  'callMs')
 local at = tonumber(known[1])
 local requests = tonumber(known[2]) or 0
 local tokens = tonumber(known[3]) or 0
@@ -29,6 +31,8 @@ local cutAt = tonumber(known[6]) or -1e15
 local holdUntil = tonumber(known[7]) or 0
 local headerRequests = tonumber(known[8]) or ${NO_LIMIT}
 local headerTokens = tonumber(known[9]) or ${NO_LIMIT}
+local callMs = tonumber(known[10]) or ${L.callMs}
+local function number(value) return string.format('%.17g', value) end
 
 -- Learn.
 local passed = 0
@@ -49,8 +53,9 @@ end
 -- Refill.
 local perMinute = math.min(limits.requestsPerMinute, headerRequests) * rate
 local tokensPerMinute = math.min(limits.tokensPerMinute, headerTokens) * rate
-local mostRequests = math.max(1, perMinute * ${L.savedRequests})
-local mostTokens = math.max(1, tokensPerMinute * ${L.savedTokens})
+local mostRequests = math.max(1 + perMinute * ${L.betweenReports}, perMinute * ${L.savedRequests})
+local savedTokens = math.max(1, tokensPerMinute * ${L.savedTokens})
+local mostTokens = savedTokens + tokensPerMinute * ${L.betweenReports}
 passed = 60000
 if at then passed = math.max(0, now - at) end
 at = math.max(at or now, now)
@@ -58,32 +63,77 @@ requests = math.min(mostRequests, requests + passed * perMinute / 60000 + report
 tokens = math.min(mostTokens, tokens + passed * tokensPerMinute / 60000 + report.returned * report.tokensPerCall - report.spentTokens)
 if report.isAfresh or report.refused > 0 then requests = math.min(0, requests) end
 
--- Note the process and its parked calls.
-local function unpark(call)
-  local tenant = string.match(call, '^([^ ]*) ')
-  if redis.call('ZREM', KEYS[5], call) == 1 and redis.call('HINCRBY', KEYS[6], tenant, -1) < 1 then redis.call('HDEL', KEYS[6], tenant) end
-end
-for _, call in ipairs(redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', '(' .. now, 'LIMIT', 0, 1000)) do unpark(call) end
-for _, call in ipairs(report.back) do unpark(call) end
-for _, one in ipairs(report.parked) do
-  if redis.call('ZADD', KEYS[5], now + one.forMs + ${L.parkedSlackMs}, one.call) == 1 then
-    redis.call('HINCRBY', KEYS[6], string.match(one.call, '^([^ ]*) '), 1)
-  end
-end
-local mine = { untilAt = now + ${L.forgetMs}, inFlight = report.inFlight, lent = report.lent, groups = {} }
-for index, group in ipairs(report.waiting) do
-  mine.groups[index] = { tenant = group.tenant, priority = group.priority, since = now - group.ageMs, tokens = group.tokens, count = group.count }
-end
+-- Forget processes that no longer report, calls that have not come back, and old usage of tenants without calls.
 local processes = {}
 local workers = 0
 local stored = redis.call('HGETALL', KEYS[2])
+local busy = {}
 for index = 1, #stored, 2 do
   local one = cjson.decode(stored[index + 1])
   if one.untilAt < now then redis.call('HDEL', KEYS[2], stored[index])
-  elseif stored[index] ~= report.process then
-    processes[stored[index]] = one
-    workers = workers + 1
+  else
+    for _, group in ipairs(one.groups) do busy[group.tenant] = true end
+    if stored[index] ~= report.process then
+      processes[stored[index]] = one
+      workers = workers + 1
+    end
   end
+end
+local function tenantOf(call) return string.match(call, '^([^ ]*) ') end
+local function remove(call)
+  if redis.call('ZREM', KEYS[5], call) == 0 then return end
+  local name = redis.call('HGET', KEYS[8], call)
+  if name then redis.call('ZREM', KEYS[7], name) end
+  redis.call('HDEL', KEYS[8], call)
+  local tenant = tenantOf(call)
+  if redis.call('HINCRBY', KEYS[6], tenant, -1) < 1 then redis.call('HDEL', KEYS[6], tenant) end
+end
+for _, call in ipairs(redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', '(' .. now, 'LIMIT', 0, 1000)) do remove(call) end
+local function servedBy(value)
+  if not value then return nil end
+  local amount, when = string.match(value, '^(.*) (.*)$')
+  return tonumber(amount) * 2 ^ (-((now - tonumber(when)) / ${L.halfLifeMs}))
+end
+local amounts = {}
+local function load(names)
+  for from = 1, #names, 1000 do
+    local upTo = math.min(#names, from + 999)
+    for index, value in ipairs(redis.call('HMGET', KEYS[3], unpack(names, from, upTo))) do
+      amounts[names[from + index - 1]] = servedBy(value) or false
+    end
+  end
+end
+local function serve(tenant, amount)
+  amounts[tenant] = amount
+  redis.call('HSET', KEYS[3], tenant, number(amount) .. ' ' .. string.format('%d', now))
+  redis.call('ZADD', KEYS[4], now, tenant)
+end
+for _, tenant in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', '(' .. (now - ${L.creditMs}), 'LIMIT', 0, 1000)) do
+  if busy[tenant] or redis.call('HEXISTS', KEYS[6], tenant) == 1 then serve(tenant, servedBy(redis.call('HGET', KEYS[3], tenant)) or 0)
+  else
+    redis.call('ZREM', KEYS[4], tenant)
+    redis.call('HDEL', KEYS[3], tenant)
+  end
+end
+
+-- Note the process and the places of its calls.
+local function startOf(call) return string.format('%s %06d %016.0f ', tenantOf(call.call), call.priority, call.since + 1e15) end
+local function place(call, untilAt)
+  local name = startOf(call) .. string.match(call.call, ' (.*)$')
+  if redis.call('ZADD', KEYS[5], untilAt, call.call) == 1 then redis.call('HINCRBY', KEYS[6], tenantOf(call.call), 1)
+  else
+    local known = redis.call('HGET', KEYS[8], call.call)
+    if known and known ~= name then redis.call('ZREM', KEYS[7], known) end
+  end
+  redis.call('ZADD', KEYS[7], 0, name)
+  redis.call('HSET', KEYS[8], call.call, name)
+end
+for _, call in ipairs(report.gone) do remove(call) end
+for _, call in ipairs(report.parked) do place(call, now + call.forMs + ${L.parkedSlackMs}) end
+for _, call in ipairs(report.places) do place(call, now + ${L.placeMs}) end
+local mine = { untilAt = now + ${L.forgetMs}, inFlight = report.inFlight, lent = report.lent, callMs = report.callMs, groups = {}, granted = {} }
+for index, group in ipairs(report.waiting) do
+  mine.groups[index] = { tenant = group.tenant, priority = group.priority, since = group.since, tokens = group.tokens, count = group.count }
 end
 if report.leaves then redis.call('HDEL', KEYS[2], report.process)
 else
@@ -91,16 +141,75 @@ else
   workers = workers + 1
 end
 
--- Grant.
-local function servedBy(tenant)
-  local value = redis.call('HGET', KEYS[3], tenant)
-  if not value then return nil end
-  local amount, when = string.match(value, '^(.*) (.*)$')
-  amount = tonumber(amount)
-  when = tonumber(when)
-  if when < now - ${L.creditMs} then return nil end
-  return amount * 2 ^ (-((now - when) / ${L.halfLifeMs}))
+-- The tenants with waiting or parked calls.
+local settling = {}
+local waitingTenants = {}
+for _, one in pairs(processes) do
+  for tenant, count in pairs(one.granted or {}) do settling[tenant] = (settling[tenant] or 0) + count end
+  for _, group in ipairs(one.groups) do
+    if amounts[group.tenant] == nil then
+      amounts[group.tenant] = false
+      waitingTenants[#waitingTenants + 1] = group.tenant
+    end
+  end
 end
+load(waitingTenants)
+local function backlog()
+  local calls = {}
+  local names = {}
+  local function count(tenant, amount)
+    if not calls[tenant] then names[#names + 1] = tenant end
+    calls[tenant] = amount
+  end
+  for _, one in pairs(processes) do
+    for _, group in ipairs(one.groups) do if group.count > 0 then count(group.tenant, (calls[group.tenant] or 0) + group.count) end end
+  end
+  local others = { tenants = 0, calls = 0 }
+  if redis.call('HLEN', KEYS[6]) > ${L.mostTenants} then
+    local waiting = #names
+    others.tenants = redis.call('HLEN', KEYS[6])
+    others.calls = redis.call('ZCARD', KEYS[5])
+    for index = 1, waiting do
+      local placed = tonumber(redis.call('HGET', KEYS[6], names[index]) or 0)
+      if placed > 0 then
+        others.tenants = others.tenants - 1
+        others.calls = others.calls - placed
+        count(names[index], math.max(calls[names[index]], placed - (settling[names[index]] or 0)))
+      end
+    end
+  else
+    local placed = redis.call('HGETALL', KEYS[6])
+    for index = 1, #placed, 2 do
+      local left = tonumber(placed[index + 1]) - (settling[placed[index]] or 0)
+      if left > 0 then count(placed[index], math.max(calls[placed[index]] or 0, left)) end
+    end
+  end
+  local unread = {}
+  for _, tenant in ipairs(names) do if amounts[tenant] == nil then unread[#unread + 1] = tenant end end
+  load(unread)
+  local tenants = {}
+  local least = nil
+  for index, tenant in ipairs(names) do
+    local amount = amounts[tenant]
+    if amount and (not least or amount < least) then least = amount end
+    tenants[index] = { tenant = tenant, amount = amount, calls = calls[tenant] }
+  end
+  return tenants, others, least
+end
+
+-- Record the usage with which new tenants begin.
+local unknown = {}
+for _, group in ipairs(report.waiting) do
+  if not report.leaves and not amounts[group.tenant] then unknown[#unknown + 1] = group.tenant end
+end
+if #unknown > 0 then
+  local _, _, least = backlog()
+  local amount = 0
+  if least then amount = least + ${L.newcomer} end
+  for _, tenant in ipairs(unknown) do serve(tenant, amount) end
+end
+
+-- Grant.
 local granted = {}
 for index = 1, #report.waiting do granted[index] = 0 end
 local used = 0
@@ -131,7 +240,7 @@ if now >= holdUntil and #order > 0 and requests >= 1 then
   table.sort(order, function(one, other) return one.tenant < other.tenant end)
   local least = nil
   for _, one in ipairs(order) do
-    local amount = servedBy(one.tenant)
+    local amount = amounts[one.tenant]
     one.amount = amount or false
     one.known = amount or false
     if amount and (not least or amount < least) then least = amount end
@@ -150,7 +259,7 @@ if now >= holdUntil and #order > 0 and requests >= 1 then
     local queue = queues[best.tenant]
     while queue[best.first].left == 0 do best.first = best.first + 1 end
     local call = queue[best.first]
-    if leftTokens < math.min(call.tokens, mostTokens) then break end
+    if leftTokens < math.min(call.tokens, savedTokens) then break end
     leftRequests = leftRequests - 1
     leftTokens = leftTokens - call.tokens
     free = free - 1
@@ -167,64 +276,106 @@ if now >= holdUntil and #order > 0 and requests >= 1 then
   end
   for _, one in ipairs(order) do
     if one.mine > 0 then
-      redis.call('HSET', KEYS[3], one.tenant, string.format('%.17g', one.known + one.mine) .. ' ' .. string.format('%d', now))
-      redis.call('ZADD', KEYS[4], now, one.tenant)
+      serve(one.tenant, one.known + one.mine)
+      mine.granted[one.tenant] = one.mine
+      settling[one.tenant] = (settling[one.tenant] or 0) + one.mine
     end
   end
-end
-for _, tenant in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', '(' .. (now - ${L.creditMs}), 'LIMIT', 0, 1000)) do
-  redis.call('ZREM', KEYS[4], tenant)
-  redis.call('HDEL', KEYS[3], tenant)
 end
 
 -- What waits now, and what may be lent.
 mine.inFlight = mine.inFlight + givenNow
 used = used + givenNow
 for index, group in ipairs(mine.groups) do group.count = group.count - granted[index] end
-local waitingBy = {}
-local tenants = 0
 local allWaiting = 0
+local waitingTokens = 0
 for _, one in pairs(processes) do
   for _, group in ipairs(one.groups) do
-    waitingBy[group.tenant] = (waitingBy[group.tenant] or 0) + group.count
     allWaiting = allWaiting + group.count
+    waitingTokens = waitingTokens + group.count * group.tokens
   end
 end
-for _, waits in pairs(waitingBy) do if waits > 0 then tenants = tenants + 1 end end
 local lent = 0
-if now >= holdUntil and allWaiting == 0 and report.wanted >= 1 and not report.leaves then
+if now >= holdUntil and allWaiting == 0 and redis.call('ZCARD', KEYS[5]) == 0 and report.wanted >= 1 and not report.leaves then
   local free = limits.concurrency - used
   local byTokens = math.floor(tokens / math.max(1, report.tokensPerCall))
   lent = math.max(0, math.min(report.wanted, math.floor(requests * ${L.lentPart}), byTokens, math.floor(free * ${L.lentPart})))
   requests = requests - lent
   tokens = tokens - lent * report.tokensPerCall
   mine.lent = mine.lent + lent
+  used = used + lent
 end
 if not report.leaves then redis.call('HSET', KEYS[2], report.process, cjson.encode(mine)) end
-local function number(value) return string.format('%.17g', value) end
-redis.call('HSET', KEYS[1], 'at', number(at), 'requests', number(requests), 'tokens', number(tokens), 'rate', number(rate), 'top', number(top),
-  'cutAt', number(cutAt), 'holdUntil', number(holdUntil), 'headerRequests', number(headerRequests), 'headerTokens', number(headerTokens))
-for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, 3600000) end
-local waiting = {}
-local parked = {}
-for _, group in ipairs(report.waiting) do
-  waiting[#waiting + 1] = waitingBy[group.tenant] or 0
-  parked[#parked + 1] = tonumber(redis.call('HGET', KEYS[6], group.tenant)) or 0
+
+-- When there will be permits.
+local total = 0
+local weights = 0
+for _, one in pairs(processes) do
+  if (one.callMs or 0) > 0 then
+    total = total + one.callMs * (one.inFlight + 1)
+    weights = weights + one.inFlight + 1
+  end
 end
+if weights > 0 then callMs = total / weights end
+local tokensPerCall = report.tokensPerCall
+if allWaiting > 0 then tokensPerCall = waitingTokens / allWaiting end
+local requestMs = 60000 / perMinute
+local tokenMs = 60000 / tokensPerMinute
+local slotMs = callMs / limits.concurrency
+local permitMs = math.max(requestMs, tokenMs * tokensPerCall, slotMs)
+local lacked = math.min(tokensPerCall, savedTokens) - tokens
+local nextMs = math.max(0, holdUntil - now, (1 - requests) * requestMs, lacked * tokenMs)
+if limits.concurrency - used < 1 then nextMs = math.max(nextMs, slotMs) end
+
+-- How many permits go to other calls first, if parked calls come back before their turn.
+local ahead = {}
+if #report.places > 0 then
+  local tenants, others, least = backlog()
+  least = least or 0
+  for index, call in ipairs(report.places) do
+    local tenant = tenantOf(call.call)
+    local name = startOf(call) .. string.match(call.call, ' (.*)$')
+    local own = math.max(0, redis.call('ZLEXCOUNT', KEYS[7], '[' .. tenant .. ' ', '(' .. name) - (settling[tenant] or 0))
+    if amounts[tenant] == nil then load({ tenant }) end
+    local level = (amounts[tenant] or least) + own
+    local count = own + math.min(others.calls, others.tenants * math.max(0, math.ceil(level - least)))
+    for _, one in ipairs(tenants) do
+      local lead = level - (one.amount or least)
+      if lead >= 0 and one.tenant ~= tenant then
+        local turns = math.ceil(lead)
+        if turns == lead and one.tenant < tenant then turns = turns + 1 end
+        count = count + math.min(one.calls, turns)
+      end
+    end
+    ahead[index] = count
+  end
+end
+
+if not report.leaves then redis.call('HSET', KEYS[2], report.process, cjson.encode(mine)) end
+redis.call('HSET', KEYS[1], 'at', number(at), 'requests', number(requests), 'tokens', number(tokens), 'rate', number(rate), 'top', number(top),
+  'cutAt', number(cutAt), 'holdUntil', number(holdUntil), 'headerRequests', number(headerRequests), 'headerTokens', number(headerTokens),
+  'callMs', number(callMs))
+for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, 3600000) end
 return cjson.encode({
   granted = granted, lent = lent, holdMs = math.max(0, math.ceil(holdUntil - now)),
-  rates = { number(perMinute), number(tokensPerMinute) }, workers = math.max(1, workers), tenants = tenants,
-  waiting = waiting, parked = parked, allWaiting = allWaiting, allParked = redis.call('ZCARD', KEYS[5])
+  rates = { number(perMinute), number(tokensPerMinute) }, workers = math.max(1, workers), allWaiting = allWaiting,
+  nextMs = math.ceil(nextMs), permitMs = number(permitMs), varies = permitMs > requestMs, ahead = ahead
 })
 `;
+
+/** The keys of an account, in the order of the script. */
+export const ACCOUNT_KEYS = ['state', 'workers', 'served', 'served-at', 'placed', 'placed-by', 'places', 'place-of'] as const;
 
 const SHA = createHash('sha1').update(GRANT_SCRIPT).digest('hex');
 /** The time after which a report counts as unanswered: no call waits longer for Redis. */
 const ANSWER_MS = 1_000;
 
+/** The most calls of which a process remembers what Redis has missed. */
+const MOST_MISSED = 10_000;
+
 /** The account of one provider in Redis. */
 interface RedisAccount {
-  connection: RedisConnection;
+  connection: Pick<RedisConnection, 'ready' | 'isReady' | 'answers' | 'problem' | 'send'>;
   /** The prefix of its keys. The part in braces keeps them on one node of a cluster. */
   prefix: string;
   provider: string;
@@ -247,14 +398,15 @@ export class RedisLedger implements Ledger {
   #workers = 1;
   #hasBegun = false;
   #alone: MemoryLedger | undefined;
+  /** What Redis has missed about the places of calls: a call that is gone, or a parked one. */
+  readonly #missed = new Map<string, ParkedCall | 'gone'>();
 
   constructor(account: RedisAccount) {
     const { prefix, provider, limits } = account;
     const { requestsPerMinute, tokensPerMinute, concurrency } = limits;
     this.#account = account;
     this.#limits = JSON.stringify({ requestsPerMinute, tokensPerMinute, concurrency });
-    const parts = ['state', 'workers', 'served', 'served-at', 'parked', 'parked-by'];
-    this.#keys = parts.map((part) => `${prefix}:governor:{${provider}}:${part}`);
+    this.#keys = ACCOUNT_KEYS.map((part) => `${prefix}:governor:{${provider}}:${part}`);
   }
 
   async exchange(report: LedgerReport): Promise<LedgerAnswer> {
@@ -267,11 +419,12 @@ export class RedisLedger implements Ledger {
     if (!connection.isReady || !connection.answers) return this.#exchangeAlone(report, connection.problem.message);
     try {
       // Other processes may have used the accumulated permits meanwhile.
-      const told = this.#alone === undefined ? report : { ...report, isAfresh: true };
+      const told = this.#alone === undefined ? report : this.#catchUp(report);
       const answer = await inTime(this.#run(told));
       this.#workers = answer.workers;
       if (this.#alone !== undefined) {
         this.#alone = undefined;
+        this.#missed.clear();
         onBack();
       }
       return answer;
@@ -284,10 +437,19 @@ export class RedisLedger implements Ledger {
     return runGrantScript((args) => this.#account.connection.send(args), this.#keys, { report, limits: this.#limits });
   }
 
+  #catchUp(report: LedgerReport): LedgerReport {
+    const gone = [...this.#missed].flatMap(([call, place]) => (place === 'gone' ? [call] : []));
+    const parked = [...this.#missed.values()].filter((place) => place !== 'gone');
+    return { ...report, gone: [...gone, ...report.gone], parked: [...parked, ...report.parked], isAfresh: true };
+  }
+
   #exchangeAlone(report: LedgerReport, reason: string): LedgerAnswer {
     const isFirst = this.#alone === undefined;
     this.#alone ??= new MemoryLedger(partOf(this.#account.limits, this.#workers));
     if (isFirst) this.#account.onAlone(reason, this.#workers);
+    for (const call of report.gone) this.#missed.set(call, 'gone');
+    for (const call of report.parked) this.#missed.set(call.call, call);
+    if (this.#missed.size > MOST_MISSED) this.#missed.clear();
     return this.#alone.exchangeNow(isFirst ? { ...report, isAfresh: true } : report);
   }
 }
@@ -338,21 +500,17 @@ export async function runGrantScript(
     if (!errorMessage(error).startsWith('NOSCRIPT')) throw error;
     return send(['EVAL', GRANT_SCRIPT, ...rest]);
   });
-  return readAnswer(JSON.parse(String(reply)), report);
+  return readAnswer(JSON.parse(String(reply)));
 }
 
 /** Reads the answer of the script. It writes an empty list like an empty object. */
-function readAnswer(reply: unknown, { waiting }: LedgerReport): LedgerAnswer {
+function readAnswer(reply: unknown): LedgerAnswer {
   if (!isJsonObject(reply)) throw new Error('the script of the governor has answered something else');
   const list = (name: string): number[] => {
     const value = reply[name];
     return Array.isArray(value) ? value.map(Number) : [];
   };
   const [requestsPerMinute = 0, tokensPerMinute = 0] = list('rates');
-  const byTenant = (name: string): Record<string, number> => {
-    const counts = list(name);
-    return Object.fromEntries(waiting.map(({ tenant }, index) => [tenant, counts[index] ?? 0]));
-  };
   return {
     granted: list('granted'),
     lent: Number(reply['lent']),
@@ -360,10 +518,10 @@ function readAnswer(reply: unknown, { waiting }: LedgerReport): LedgerAnswer {
     requestsPerMinute,
     tokensPerMinute,
     workers: Number(reply['workers']),
-    tenants: Number(reply['tenants']),
-    waiting: byTenant('waiting'),
-    parked: byTenant('parked'),
     allWaiting: Number(reply['allWaiting']),
-    allParked: Number(reply['allParked']),
+    nextMs: Number(reply['nextMs']),
+    permitMs: Number(reply['permitMs']),
+    varies: reply['varies'] === true,
+    ahead: list('ahead'),
   };
 }

@@ -44,7 +44,8 @@ async function attempted({ hasRoom, attempt = 1, heartbeatDetails, maximumAttemp
   const sdk = new RecordingSdk(idGenerator);
   const governor = WorkerGovernor.of({ limits }, { providers: ['scripted'], telemetry: undefined, log: () => undefined });
   const bounds = { holdMs: 5_000, signal: new AbortController().signal };
-  if (!hasRoom) await governor?.permitsOf('scripted/m')?.acquire({ call: 'c', tenant: 't', priority: 3, ageMs: 0, tokens: 0 }, bounds);
+  if (!hasRoom)
+    await governor?.permitsOf('scripted/m')?.acquire({ call: 'c', tenant: 't', priority: 3, since: 0, isBack: false, tokens: 0 }, bounds);
   const retryPolicy = { maximumAttempts };
   const info: Partial<Info> = {
     attempt,
