@@ -26,6 +26,7 @@ import { resolveServer } from '../src/temporal/server-connection.ts';
 import { bundleWorkflows, RUNS_MODULE } from './bundle-workflows.ts';
 import { installLog } from './install-log.ts';
 import { checkWorkerParts, LonghaulPlugin, type LonghaulPluginOptions, PLUGIN_OPTIONS } from './plugin.ts';
+import { requestShutdown } from './requested-shutdown.ts';
 import { requireSupport } from './versioning.ts';
 
 /** Options of a worker: its agents, its connection, and the user's workflows. */
@@ -80,7 +81,10 @@ export interface LonghaulWorker {
   readonly worker: Worker;
   /** Polls until a shutdown, and resolves when all work has drained. SIGINT and SIGTERM begin a shutdown. */
   run(): Promise<void>;
-  /** Begins a shutdown: accepts no new tasks, and lets calls in flight finish within the grace time. Idempotent. */
+  /**
+   * Begins a shutdown: accepts no new tasks, and lets calls in flight finish within the grace time. Before `run()`, or while the worker
+   * starts, it makes `run()` resolve without taking a task. Idempotent.
+   */
   shutdown(): void;
   /** Returns the health of the worker, for a readiness probe. */
   health(): Promise<WorkerHealth>;
@@ -155,9 +159,7 @@ export async function createWorker<const Agents extends readonly AnyAgent[]>(
         await end();
       }
     },
-    shutdown: () => {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-    },
+    shutdown: () => requestShutdown(worker),
     health: () => healthOf(worker, plugin),
   };
 }

@@ -45,6 +45,7 @@ import {
   WITHOUT_STACK_TRACES_MODULE,
 } from './bundle-workflows.ts';
 import { packagedBundle } from './packaged-bundle.ts';
+import { runUnlessShutDown } from './requested-shutdown.ts';
 import { deploymentOptions, requireSupport, type SystemInfoAccess, type Versioning } from './versioning.ts';
 
 /** Options of the plugin: everything that a worker needs to run agents. */
@@ -185,14 +186,32 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     };
   }
 
-  /** Opens resources before the Worker polls, and closes them after it has ended. */
+  /**
+   * Opens resources before the Worker polls, and closes them after it has ended. A shutdown that is requested meanwhile ends it without
+   * a task.
+   */
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
-    if (this.#versioning !== undefined && this.#connection !== undefined) await requireSupport(this.#connection, this.#versioning);
-    if (this.#encrypts) await this.requireEncryptionKey();
-    if (needExecutorChecks(this.#runtime.registry.agents)) await this.checkExecutors();
-    const opening = this.openResources();
-    // If nothing has to be opened, the worker polls at once: only a polling worker reacts to a shutdown.
-    if (!this.#runtime.resourcePool.isOpen) await opening;
+    let holdsResources = false;
+    const prepare = async (signal: AbortSignal): Promise<void> => {
+      if (this.#versioning !== undefined && this.#connection !== undefined) await requireSupport(this.#connection, this.#versioning);
+      if (this.#encrypts) await this.requireEncryptionKey();
+      if (needExecutorChecks(this.#runtime.registry.agents)) await this.checkExecutors();
+      // Nobody would close what is opened after the end.
+      if (signal.aborted) return;
+      holdsResources = true;
+      await this.openResources();
+    };
+    const run = async (): Promise<void> => {
+      try {
+        await this.#runPrepared(worker, next);
+      } finally {
+        if (holdsResources) await this.closeResources();
+      }
+    };
+    await runUnlessShutDown(worker, { prepare, run });
+  }
+
+  async #runPrepared(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     const { governor, mcp, namespaces, streams } = this.#runtime;
     mcp.start();
     governor?.open();
@@ -208,14 +227,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
       unwatch();
       this.#workers.delete(worker);
       uncount();
-      await Promise.all([
-        this.closeResources(),
-        mcp.close(),
-        namespaces.close(),
-        streams?.close(),
-        governor?.close(),
-        this.#reports?.close(),
-      ]);
+      await Promise.all([mcp.close(), namespaces.close(), streams?.close(), governor?.close(), this.#reports?.close()]);
     }
   }
 

@@ -19,7 +19,6 @@ export class ResourcePool {
   #opening: Promise<void> | undefined;
   /** The number of workers that have opened the pool and not closed it yet. */
   #holders = 0;
-  #isOpen = false;
   /** Pending while the pool closes. */
   #closingAll: Promise<void> | undefined;
 
@@ -40,11 +39,6 @@ export class ResourcePool {
     throw new UsageError(
       `${owner} needs the resource "${missing}", but the worker has no resource of that name (it has: ${known.join(', ') || 'none'}): add it to "resources"`,
     );
-  }
-
-  /** True if all non-lazy resources are open, so that the promise of `open` need not be awaited. */
-  get isOpen(): boolean {
-    return this.#isOpen;
   }
 
   /**
@@ -116,7 +110,6 @@ export class ResourcePool {
     if (this.#closingAll !== undefined) await this.#closingAll;
     try {
       for (const one of this.#shared.live) await one.settle(signal);
-      this.#isOpen = true;
     } catch (error) {
       this.#holders = 0;
       await this.#closeAll();
@@ -129,7 +122,6 @@ export class ResourcePool {
     this.#closing?.abort(new Error('the worker is closing its resources'));
     this.#closing = undefined;
     this.#opening = undefined;
-    this.#isOpen = false;
     const inOrder = [...this.#live.values()].toSorted((one, other) => other.openOrder - one.openOrder);
     for (const one of inOrder) await one.close();
   }

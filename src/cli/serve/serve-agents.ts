@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { CreateWorkerOptions } from '../../../worker/index.ts';
+import type { CreateWorkerOptions, LonghaulWorker } from '../../../worker/index.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { defined } from '../../core/domain/json.ts';
 import type { ModelClient } from '../../core/domain/model.ts';
@@ -11,6 +11,7 @@ import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { AgentsModule } from '../input-files.ts';
 import type { Output } from '../output.ts';
+import { untilEnded } from '../terminal.ts';
 
 /** The options of a worker that a command runs: its agents and programs, and the server and task queue that it polls. */
 interface ServeOptions extends Pick<
@@ -31,13 +32,20 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
   const { agentsModule, graceMs, ready, ...workerOptions } = options;
   const { signal } = terminal;
   const { createWorker } = await import('../../../worker/index.ts');
+  if (signal.aborted) return endedEarly(output);
   if (await bundles(workerOptions)) sayBundling(output);
-  const worker = await createWorker({
+  const creating = createWorker({
     ...agentsModule,
     ...workerOptions,
     providers: agentsModule.providers ?? (await defaultProviders(output, terminal.env)),
     shutdownGrace: graceMs,
   });
+  // Bundling takes seconds, and cannot be stopped.
+  const worker = await Promise.race([creating, untilEnded(signal)]);
+  if (worker === undefined) {
+    void creating.then(discard).catch(() => undefined);
+    return endedEarly(output);
+  }
   const running = worker.run();
   const drain = (): void => {
     output.note(`Draining: calls in flight may continue for ${graceMs / 1000} s. Ctrl-C again stops at once.`);
@@ -56,6 +64,18 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
   } finally {
     signal.removeEventListener('abort', drain);
   }
+}
+
+/** Reports an end by a signal that came while the worker was created. */
+function endedEarly(output: Pick<Output, 'note'>): number {
+  output.note('Ended before the worker took a task.');
+  return EXIT_CODES.ok.code;
+}
+
+/** Ends a worker that has been created too late: it can only be discarded by being run. */
+async function discard(worker: LonghaulWorker): Promise<void> {
+  worker.shutdown();
+  await worker.run();
 }
 
 /** True if a worker with these options bundles its workflows when it starts. */

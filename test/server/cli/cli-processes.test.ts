@@ -102,6 +102,28 @@ test('SIGTERM drains a worker: the call in flight finishes, and the worker ends 
   }
 });
 
+/** Workers by what takes time while they start. */
+const STARTS: Record<string, { args?: string[]; env?: Record<string, string> }> = {
+  plain: {},
+  encrypting: { env: { LONGHAUL_ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}` } },
+  versioned: { args: ['--deployment', 'd-ending', '--build-id', '1', '--versioning', 'pinned'] },
+};
+
+test.each([0, 400, 1_200, 2_500])('a worker that gets SIGTERM %i ms after its agents are loaded ends', async (afterMs) => {
+  await using testbed = await Testbed.open();
+  const common = ['worker', '--agents', fixture('ending-agents'), '--address', testbed.address, '--task-queue', testbed.taskQueue];
+  await Promise.all(
+    Object.entries(STARTS).map(async ([kind, { args = [], env = {} }]) => {
+      const worker = startCli([...common, ...args, '--grace', '1'], { ...env, TEST_END_AFTER_MS: String(afterMs) });
+      const late = setTimeout(() => worker.child.kill('SIGKILL'), 30_000);
+      // 143: a check of the server was interrupted.
+      const exit = await worker.ended;
+      expect([0, 143], `${kind}: ${worker.stderr()}`).toContain(exit);
+      clearTimeout(late);
+    }),
+  );
+});
+
 test('Ctrl-C in start --wait ends the wait with 130, and the run continues', async () => {
   await using testbed = await Testbed.open();
   const where = ['--address', testbed.address, '--task-queue', testbed.taskQueue];
