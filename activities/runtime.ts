@@ -128,7 +128,7 @@ export async function dataFor({ principals }: Pick<ActivityRuntime, 'principals'
 
 /** Returns the facts about the run for choosing a provider's API key. */
 export function providerContext({ secrets }: ActivityRuntime, { tags }: AgentSnapshot): Pick<ModelCallContext, 'tags' | 'secret'> {
-  return { ...defined({ tags }), secret: (nameOrReference) => secrets.resolve(nameOrReference) };
+  return { ...defined({ tags }), secret: secrets.reader() };
 }
 
 /** Returns the memory of a worker's agents, or undefined. */

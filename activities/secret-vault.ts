@@ -3,7 +3,7 @@ import { credentialKey, isSecretReference, type SecretReference } from '../src/c
 import { LonghaulError, memberOf, UsageError } from '../src/core/domain/errors.ts';
 import { defined, isJsonObject, type JsonValue, memberPath } from '../src/core/domain/json.ts';
 import type { RunLog } from '../src/define/context.ts';
-import { secret } from '../src/define/resources.ts';
+import { type ReadSecret, secret } from '../src/define/resources.ts';
 import { environmentSecrets, type NamedSecretSource, type SecretSource } from '../src/secrets/secret-sources.ts';
 
 /** Options of a vault. */
@@ -19,6 +19,14 @@ export interface SecretVaultOptions {
 interface Cached {
   value: string;
   until: number;
+}
+
+/** For each reader that a vault has made: reads again what it has read, and returns true if a value has changed. */
+const RENEWALS = new WeakMap<ReadSecret, () => Promise<boolean>>();
+
+/** Reads the secrets again that a reader of a vault has returned. Returns true if the value of one has changed. */
+export async function isRenewed(reader: ReadSecret | undefined): Promise<boolean> {
+  return (reader && (await RENEWALS.get(reader)?.())) ?? false;
 }
 
 /**
@@ -48,6 +56,22 @@ export class SecretVault {
     return `${prefix ?? ''}${await this.#value(name)}`;
   }
 
+  /** Returns a function that reads secrets for one request, so that `isRenewed` can read them again. */
+  reader(): ReadSecret {
+    const read = new Map<string, string>();
+    const reader: ReadSecret = async (nameOrReference) => {
+      const { name, prefix } = reference(nameOrReference);
+      const value = await this.#value(name);
+      read.set(name, value);
+      return `${prefix ?? ''}${value}`;
+    };
+    RENEWALS.set(reader, async () => {
+      const changes = await Promise.all([...read].map(async ([name, value]) => this.#isChanged(name, value)));
+      return changes.includes(true);
+    });
+    return reader;
+  }
+
   /** Returns the text with `[secret "name"]` for every value read so far, plain, escaped, or encoded. */
   redact(text: string): string {
     return this.#redactor.redact(text);
@@ -71,6 +95,24 @@ export class SecretVault {
   async #value(name: string): Promise<string> {
     const cached = this.#cache.get(name);
     if (cached !== undefined && this.#options.now() < cached.until) return cached.value;
+    return this.#lookUp(name);
+  }
+
+  /**
+   * True if a secret no longer has a value that was refused. A secret that cannot be read keeps its value: the refusal is the error that
+   * matters.
+   */
+  async #isChanged(name: string, refused: string): Promise<boolean> {
+    const cached = this.#cache.get(name);
+    if (cached !== undefined && cached.value !== refused) return true;
+    return this.#lookUp(name).then(
+      (value) => value !== refused,
+      () => false,
+    );
+  }
+
+  /** Asks the sources, once for all callers at the same time. */
+  async #lookUp(name: string): Promise<string> {
     const running = this.#lookups.get(name);
     if (running !== undefined) return running;
     const lookup = this.#read(name).finally(() => this.#lookups.delete(name));

@@ -53,6 +53,7 @@ import { runAttempt } from '../attempts/attempt.ts';
 import { withInside } from '../attempts/attempt-info.ts';
 import { failingAs, toFailure } from '../attempts/failure.ts';
 import { HeldReports } from '../bursts/call-inside.ts';
+import { itemsWithFreshSecrets, withFreshSecrets } from '../fresh-secrets.ts';
 import { answerModelCall, type KnownRequest, readyModelCall } from '../model-calls/call-model.ts';
 import type { AskedModel } from '../model-calls/fallback.ts';
 import { Patience } from '../model-calls/patience.ts';
@@ -100,7 +101,7 @@ function contextOf({ secrets }: ActivityRuntime, { calls }: BatchView, signal: A
   return {
     model: partsOfModelName(model).id,
     signal,
-    secret: (name) => secrets.resolve(name),
+    secret: secrets.reader(),
     ...(tags === undefined ? {} : { tags }),
   };
 }
@@ -123,7 +124,8 @@ async function submitBatch(runtime: ActivityRuntime, { seq }: OfBatch, signal: A
   };
   const named = { key, since: filledAt, items };
   try {
-    const id = await client.submit(named, contextOf(runtime, batch, signal));
+    const context = contextOf(runtime, batch, signal);
+    const id = await withFreshSecrets(context.secret, () => client.submit(named, context));
     return { ...made.output, ...(id === undefined ? {} : { id }), policy };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
@@ -197,9 +199,10 @@ async function pollBatch(runtime: ActivityRuntime, input: PollBatchInput, signal
   const context = contextOf(runtime, batch, signal);
   const { telemetry } = runtime.telemetry ?? {};
   telemetry?.guarded(() => telemetry.metrics.batches(provider, { waiting: input.waiting, open: input.filled }));
-  if (batch.id === undefined) return { hasEnded: true };
-  if (input.isOver) await client.cancel(batch.id, context);
-  const { hasEnded, error } = await client.status(batch.id, context);
+  const { id } = batch;
+  if (id === undefined) return { hasEnded: true };
+  if (input.isOver) await withFreshSecrets(context.secret, () => client.cancel(id, context));
+  const { hasEnded, error } = await withFreshSecrets(context.secret, () => client.status(id, context));
   if (hasEnded)
     telemetry?.guarded(() => telemetry.metrics.batchEnded(provider, (Date.now() - (batch.submittedAt ?? batch.filledAt)) / 1_000));
   return { hasEnded, ...(error === undefined ? {} : { failure: failureOf(error) }) };
@@ -221,7 +224,9 @@ async function completeBatch(runtime: ActivityRuntime, { seq }: OfBatch, signal:
       if (pending !== undefined) await completion.failed(pending, failure);
     });
   } else if (id !== undefined) {
-    await eachAtOnce(batches.client.results(id, contextOf(runtime, batch, signal)), async (result) => {
+    const context = contextOf(runtime, batch, signal);
+    const results = itemsWithFreshSecrets(context.secret, () => batches.client.results(id, context));
+    await eachAtOnce(results, async (result) => {
       signal.throwIfAborted();
       const call = open.get(result.id);
       // A provider may repeat a result.

@@ -27,6 +27,7 @@ import { requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
 import { parseJsonText } from '../../src/model/parse-json.ts';
 import { jsonSchemaOf } from '../../src/schema/zod-schemas.ts';
 import { missingOnWorker, type MissingOnWorkerError } from '../attempts/failure.ts';
+import { callClient } from '../fresh-secrets.ts';
 import { SpentAttempts } from '../model-calls/ask-model.ts';
 import { eventsOf, queryRun, runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, providerContext } from '../runtime.ts';
@@ -233,7 +234,11 @@ class GuardrailModels {
     const attempt = new SpentAttempts(request, undefined);
     try {
       signal.throwIfAborted();
-      const answer = await client.call(request, { ...providerContext(this.#runtime, this.#snapshot), signal, ...attempt.listener() });
+      const answer = await callClient(client, request, {
+        ...providerContext(this.#runtime, this.#snapshot),
+        signal,
+        ...attempt.listener(),
+      });
       attempt.answered(answer);
       requireAnswer(answer, model);
       const { text } = splitReasoning(answer.content);

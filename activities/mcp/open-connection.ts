@@ -4,7 +4,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { defined, isJsonObject } from '../../src/core/domain/json.ts';
 import type { McpServerDefinition, McpTransport, McpValue } from '../../src/define/tool-definition.ts';
-import type { SecretVault } from '../secret-vault.ts';
+import type { ReadSecret } from '../../src/define/resources.ts';
+import { isRenewed, type SecretVault } from '../secret-vault.ts';
 import { connectProblem, failAtStreamEnd, statusOf } from './call-outcome.ts';
 import { type Link, McpConnection, ServerMessages } from './mcp-connection.ts';
 import { isTooLarge, MAX_MESSAGE_BYTES, MessageText, tooLargeError } from './message-text.ts';
@@ -87,7 +88,7 @@ function isRefusedProtocol(error: unknown): boolean {
 
 /** The parts of a worker that a connection needs. */
 interface LinkOptions {
-  secrets: Pick<SecretVault, 'resolve' | 'redact'>;
+  secrets: Pick<SecretVault, 'reader' | 'redact'>;
 }
 
 /** A link to a server, and its output outside the protocol. */
@@ -113,18 +114,11 @@ async function httpLink(
   { url, headers }: McpTransport & { type: 'http' },
   { secrets, protocol }: LinkOptions & { protocol: HttpProtocol },
 ): Promise<ServerLink> {
-  const resolved = await resolveAll(headers, secrets);
-  for (const [header, value] of Object.entries(resolved)) {
-    // The platform's own error would quote the value.
-    if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) {
-      throw new LonghaulError(
-        'mcp_unreachable',
-        `MCP server "${name}" cannot be reached: the value of the header "${header}" has characters that HTTP does not allow. Change its secret`,
-      );
-    }
-  }
+  const read = secrets.reader();
+  const resolve = async (): Promise<Record<string, string>> => allowedHeaders(name, await resolveAll(headers, read));
   const messages = new ServerMessages();
-  const init = { requestInit: { headers: resolved }, fetch: serverFetch(messages) };
+  const resolved = await resolve();
+  const init = { requestInit: { headers: resolved }, fetch: serverFetch(messages, freshHeadersFetch(resolved, { read, resolve })) };
   if (protocol === 'sse') {
     const transport = new SSEClientTransport(new URL(url), init);
     messages.follow(transport);
@@ -136,12 +130,53 @@ async function httpLink(
   return { transport, end: () => transport.terminateSession(), stderrLines: () => [] };
 }
 
+/** Returns the headers. Throws `mcp_unreachable` for a value that HTTP does not allow: the platform's own error would quote it. */
+function allowedHeaders(name: string, headers: Record<string, string>): Record<string, string> {
+  const bad = Object.keys(headers).find((header) => /[^\t\x20-\x7e\x80-\xff]/.test(headers[header] ?? ''));
+  if (bad === undefined) return headers;
+  throw new LonghaulError(
+    'mcp_unreachable',
+    `MCP server "${name}" cannot be reached: the value of the header "${bad}" has characters that HTTP does not allow. Change its secret`,
+  );
+}
+
+/** Reads the headers of a server. */
+interface HeaderReads {
+  read: ReadSecret;
+  resolve: () => Promise<Record<string, string>>;
+}
+
+/**
+ * Returns a `fetch` that reads the secrets of a server's headers again if a request is refused with 401. If one has changed, it sends the request
+ * once more, and uses the new headers from then on. The server has done nothing for a request that it has refused.
+ */
+function freshHeadersFetch(given: Record<string, string>, { read, resolve }: HeaderReads): typeof fetch {
+  let current = given;
+  const send = (url: string | URL | Request, init: RequestInit | undefined): Promise<Response> => {
+    const headers = new Headers(init?.headers);
+    for (const [name, value] of Object.entries(current)) headers.set(name, value);
+    return fetch(url, { ...init, headers });
+  };
+  return async (url, init) => {
+    const sent = current;
+    const response = await send(url, init);
+    if (response.status !== 401) return response;
+    // Another request may have read them meanwhile.
+    if (current === sent) {
+      if (!(await isRenewed(read))) return response;
+      current = await resolve();
+    }
+    await response.body?.cancel();
+    return send(url, init);
+  };
+}
+
 async function stdioLink({ command, args, env, cwd }: McpTransport & { type: 'stdio' }, { secrets }: LinkOptions): Promise<ServerLink> {
   const transport = new StdioClientTransport({
     command,
     args: [...args],
     // The client adds the few variables that any program needs, and no others from the worker.
-    env: await resolveAll(env, secrets),
+    env: await resolveAll(env, secrets.reader()),
     ...defined({ cwd }),
     stderr: 'pipe',
     // The size of a message is bounded where its line is read, because the package's bound ends the connection, also for other calls.
@@ -180,10 +215,10 @@ function readLines(transport: StdioClientTransport, messages: Pick<ServerMessage
   };
 }
 
-async function resolveAll(values: Readonly<Record<string, McpValue>>, secrets: LinkOptions['secrets']): Promise<Record<string, string>> {
+async function resolveAll(values: Readonly<Record<string, McpValue>>, read: ReadSecret): Promise<Record<string, string>> {
   const entries = Object.entries(values).map(async ([name, value]): Promise<[string, string]> => [
     name,
-    typeof value === 'string' ? value : await secrets.resolve(value),
+    typeof value === 'string' ? value : await read(value),
   ]);
   return Object.fromEntries(await Promise.all(entries));
 }
@@ -222,9 +257,12 @@ export function stderrTail(stream: Stream | null, redact: (text: string) => stri
  * Returns a `fetch` for a server: messages are read before the client package sees them, and the size of an answer, or of each event of an
  * event stream, is bounded. A larger answer to a request is replaced by an error; anything else that is larger is aborted.
  */
-export function serverFetch(messages: Pick<ServerMessages, 'read'>): (url: string | URL, init?: RequestInit) => Promise<Response> {
+export function serverFetch(
+  messages: Pick<ServerMessages, 'read'>,
+  send: typeof fetch = fetch,
+): (url: string | URL, init?: RequestInit) => Promise<Response> {
   return async (url, init) => {
-    const response = await fetch(url, init);
+    const response = await send(url, init);
     const { status, statusText, body } = response;
     if (body === null) return response;
     const isStream = response.headers.get('content-type')?.trim().toLowerCase().startsWith('text/event-stream') === true;

@@ -34,6 +34,7 @@ import { withoutPlaces } from '../../src/model/check-output.ts';
 import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from '../attempts/attempt.ts';
 import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
 import { ParkedAttempt } from '../attempts/attempt-info.ts';
+import { callClient } from '../fresh-secrets.ts';
 import type { GovernedCall } from '../governor/governed-call.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';
@@ -323,7 +324,7 @@ class CallOfModel {
         const onRateLimits = permit && ((limits: RateLimits): void => permit.learn(limits));
         const context = { ...this.#context, signal: limit?.within(signal) ?? signal, onUsage, ...defined({ onRateLimits }) };
         try {
-          return await client.call(sent, { ...context, onDelta: (delta) => apart.take(delta) });
+          return await callClient(client, sent, { ...context, onDelta: (delta) => apart.take(delta) });
         } finally {
           apart.end();
         }

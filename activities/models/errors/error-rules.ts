@@ -24,6 +24,10 @@ interface ErrorRule {
   certain?: true;
 }
 
+/** A text that says that a key or a token is no longer valid. */
+const REFUSED_CREDENTIALS =
+  /\b(?:api[ _-]?key|(?:access|security) token|credentials?)\b[^.]{0,80}\b(?:not valid|invalid|expired|revoked)\b|\b(?:invalid|expired|revoked)\s+(?:api[ _-]?key|(?:access|security) token|credentials?)\b/i;
+
 /** The table of provider errors, except for conversations that are too long (`too-long.ts`). The first matching row decides. */
 const ERROR_RULES: readonly ErrorRule[] = [
   {
@@ -44,6 +48,8 @@ const ERROR_RULES: readonly ErrorRule[] = [
   },
   { code: 'content_filter', status: 400, text: /flagged as potentially violating/i, certain: true },
 
+  // Google and Bedrock refuse a key that is no longer valid with other statuses than 401.
+  { code: 'model_unauthorized', status: [400, 403], text: REFUSED_CREDENTIALS },
   { code: 'model_bad_request', status: 400 },
   { code: 'model_unauthorized', status: 401 },
   { code: 'model_forbidden', status: 403 },

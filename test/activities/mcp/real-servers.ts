@@ -60,11 +60,18 @@ export interface RecordingProxy {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A proxy for the server at `target`. */
-export async function recordingProxy(target: string): Promise<RecordingProxy> {
+/** A proxy for the server at `target`, which refuses requests that are not accepted with 401. */
+export async function recordingProxy(
+  target: string,
+  accepts: (headers: IncomingHttpHeaders) => boolean = () => true,
+): Promise<RecordingProxy> {
   const headers: IncomingHttpHeaders[] = [];
   const server = createServer((incoming, outgoing) => {
     headers.push(incoming.headers);
+    if (!accepts(incoming.headers)) {
+      outgoing.writeHead(401, { 'content-type': 'text/plain' }).end('the token is not valid');
+      return;
+    }
     const onward = request(target, { method: incoming.method, headers: incoming.headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
       // An answer that is cut off is cut off here too.
