@@ -12,6 +12,7 @@ import {
   type WorkflowSlotInfo,
 } from '@temporalio/worker';
 import type { ResourceHealth } from '../activities/resources/resource-pool.ts';
+import type { WorkerStoresHealth } from '../activities/resources/store-watch.ts';
 import { unreachable } from '../src/client/longhaul-client.ts';
 import type { CodecOptions } from '../src/codec/encryption.ts';
 import { LonghaulError, UsageError } from '../src/core/domain/errors.ts';
@@ -96,8 +97,12 @@ export interface WorkerHealth {
   readonly ready: boolean;
   /** The state of the underlying Temporal Worker, such as `RUNNING` or `DRAINING`. */
   readonly state: string;
+  /** True if a resource or a store of the worker has failed: it works, with less. */
+  readonly degraded: boolean;
   /** The resources made with `resource()`, by name. `health()` repeats checks that are too old. */
   readonly resources: Readonly<Record<string, ResourceHealth>>;
+  /** The stores of the worker (`payloadStore`, `archive`, `memory`), as their last accesses have shown them. */
+  readonly stores: WorkerStoresHealth;
 }
 
 /**
@@ -180,8 +185,10 @@ function checkedOptions(options: CreateWorkerOptions): LonghaulPluginOptions {
 async function healthOf(worker: Worker, plugin: LonghaulPlugin): Promise<WorkerHealth> {
   const resources = await plugin.resourceHealth();
   const state = worker.getState();
+  const stores = plugin.storeHealth();
   const failed = Object.values(resources).some((one) => one.state === 'failed');
-  return { ready: state === 'RUNNING' && !failed, state, resources };
+  const degraded = failed || Object.values(stores).some((one) => one.state === 'failed');
+  return { ready: state === 'RUNNING' && !failed, degraded, state, resources, stores };
 }
 
 /**

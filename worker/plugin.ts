@@ -16,6 +16,7 @@ import { createRuntime, type RuntimeOptions } from '../activities/create-runtime
 import { checkExecutors, needExecutorChecks } from '../activities/executors/create-executor.ts';
 import { guardedStores } from '../activities/resources/guarded-stores.ts';
 import type { ResourceHealth } from '../activities/resources/resource-pool.ts';
+import { StoreWatch, type WorkerStoresHealth } from '../activities/resources/store-watch.ts';
 import { keyOfRun } from '../activities/run-queries/query-run.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
 import { repairTraces } from '../activities/telemetry/repair-traces.ts';
@@ -33,7 +34,7 @@ import { SHARED_OPTIONS } from '../src/define/all-parts.ts';
 import { type OptionTable, requireKnown } from '../src/define/option-checks.ts';
 import { GRPC, grpcCode } from '../src/temporal/server-calls.ts';
 import { requireSdk } from '../src/temporal/server-connection.ts';
-import type { LonghaulSinks } from '../workflows/run/live-run.ts';
+import type { LonghaulSinks, UnknownOutcome } from '../workflows/run/live-run.ts';
 import {
   combinedWorkflows,
   INTERCEPTOR_MODULES,
@@ -121,6 +122,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   /** Reads the beginnings of runs for their traces. */
   #client: Client | undefined;
   readonly #reports: RunReports | undefined;
+  readonly #stores: StoreWatch;
   #searchAttributes: Promise<KnownSearchAttributes> | undefined;
   #checkedExecutors: Promise<void> | undefined;
   readonly #workers = new Set<Worker>();
@@ -139,8 +141,12 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     this.#codec = options.codec;
     if (options.versioning !== undefined) deploymentOptions(options.versioning, {});
     const log = (line: string): void => Runtime.instance().logger.warn(line);
+    this.#stores = new StoreWatch({
+      log,
+      failed: (store) => this.#runtime.telemetry?.telemetry.measure((metrics) => metrics.storeFailed(store)),
+    });
     this.#runtime = createRuntime(
-      { ...options, ...guardedStores(options, log) },
+      { ...options, ...guardedStores(this.#stores.watched(options), log) },
       {
         log,
         isStopping: () => this.#workers.size > 0 && [...this.#workers].every((worker) => worker.getState() !== 'RUNNING'),
@@ -237,6 +243,11 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
    */
   resourceHealth(): Promise<Record<string, ResourceHealth>> {
     return this.#runtime.resourcePool.health();
+  }
+
+  /** Returns the health of each store of the worker, as its last accesses have shown it. */
+  storeHealth(): WorkerStoresHealth {
+    return this.#stores.health();
   }
 
   /**
@@ -375,6 +386,10 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
           },
           callDuringReplay: false,
         },
+        outcomeUnknown: {
+          fn: ({ workflowId }, call) => this.#tellUnknown(workflowId, call),
+          callDuringReplay: false,
+        },
         turnReached: {
           fn: ({ runId }, turn, through) => telemetry?.traces.turns.reached(runId, turn, through),
           callDuringReplay: false,
@@ -388,6 +403,15 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
         },
       },
     };
+  }
+
+  /** Tells operators of a call that may have taken effect: only a person can find out, and nothing else would tell them. */
+  #tellUnknown(runId: string, { tool, agent, step, callId, reason }: UnknownOutcome): void {
+    this.#runtime.telemetry?.telemetry.measure((metrics) => metrics.outcomeUnknown({ tool, agent }));
+    Runtime.instance().logger.warn(
+      `The outcome of a call of tool "${tool}" in run "${runId}" is unknown: it was started, and its answer was lost (${reason}). It may have taken effect, and is not tried again. Find out what it has done`,
+      { runId, agent, step, callId },
+    );
   }
 
   #requireOneNamespace(namespace: string): void {

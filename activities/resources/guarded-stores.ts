@@ -5,14 +5,8 @@ import { defined } from '../../src/core/domain/json.ts';
 import type { MemoryEntry, MemoryStore, NewEntry } from '../../src/memory/memory-store.ts';
 import type { ArchiveSink } from '../../src/stores/file-archive.ts';
 import type { PayloadStore } from '../../src/stores/payload-store.ts';
+import type { WorkerStores } from './store-watch.ts';
 import { type RunState, runState } from '../../src/temporal/run-workflow.ts';
-
-/** The stores of a worker that keep data of runs. */
-interface WorkerStores {
-  payloadStore?: PayloadStore;
-  archive?: ArchiveSink;
-  memory?: MemoryStore;
-}
 
 /** The time limit for the server's answer, in milliseconds. */
 const ANSWER_MS = 2_000;

@@ -59,6 +59,8 @@ export const INSTRUMENTS: Readonly<Record<Metric, Instrument>> = {
   approvalsWaiting: { kind: 'gauge', unit: '{run}', description: 'Runs of the namespace that wait for a decision' },
   fallbacks: { kind: 'counter', unit: '{call}', description: 'Model calls that moved on to another model' },
   cacheLost: { kind: 'counter', unit: '{call}', description: 'Model calls whose cached beginning was lost' },
+  outcomesUnknown: { kind: 'counter', unit: '{call}', description: 'Calls of tools with the effect "once" whose outcome is unknown' },
+  storeFailures: { kind: 'counter', unit: '{access}', description: 'Failed accesses of the worker to its stores' },
   streamDropped: { kind: 'counter', unit: '{entry}', description: 'Entries of streams that were dropped' },
   httpDuration: duration('Time until a request of the HTTP service was answered'),
   dropped: { kind: 'counter', unit: '{span}', description: 'Spans that were lost' },
@@ -219,6 +221,16 @@ export class Metrics {
   /** Entries of the streams of runs were dropped. */
   streamDropped(entries: number): void {
     this.#record('streamDropped', entries);
+  }
+
+  /** The answer of a call that must not be repeated was lost, and nobody knows whether it has taken effect. */
+  outcomeUnknown({ tool, agent }: { tool: string; agent: string }): void {
+    this.#record('outcomesUnknown', 1, this.#bounded({ [A.tool]: tool, [A.agent]: agent }));
+  }
+
+  /** A store of the worker has failed. */
+  storeFailed(store: string): void {
+    this.#record('storeFailures', 1, this.#bounded({ [A.store]: store }));
   }
 
   /** Runs wait for a decision about a call, in the whole namespace. */

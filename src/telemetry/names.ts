@@ -68,6 +68,8 @@ export const ATTRIBUTES = {
   method: 'http.request.method',
   route: 'http.route',
   httpStatus: 'http.response.status_code',
+  /** A store of the worker: `payloadStore`, `archive` or `memory`. */
+  store: 'longhaul.store',
   /** Where a permit of the governor came from: `lent` or `granted`. */
   source: 'source',
   /** The label of the fallback metrics. */
@@ -96,6 +98,10 @@ export const METRICS = {
   fallbacks: 'longhaul.fallbacks',
   cacheLost: 'longhaul.cache.lost',
   streamDropped: 'longhaul.stream.dropped',
+  /** Calls of tools with the effect `once` whose outcome is unknown. */
+  outcomesUnknown: 'longhaul.outcomes.unknown',
+  /** Failed accesses of the worker to its stores. */
+  storeFailures: 'longhaul.store.failures',
   httpDuration: 'longhaul.http.duration',
   dropped: 'longhaul.telemetry.dropped',
   /** Seconds that a model call waited for its permit. */

@@ -51,7 +51,14 @@ import { cancelReason } from '../interceptors/cancellation.ts';
 import { workflowBursts } from './bursts.ts';
 import { cancelChildren, closeAllKept, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
 import { isRunCancelled, scheduleInTime, until, withinDeadline } from './deadline.ts';
-import { abortModelCall, inBackground, interruptibleModelCall, scheduleActivity, withinTurn } from './schedule-activity.ts';
+import {
+  abortModelCall,
+  inBackground,
+  interruptibleModelCall,
+  reportUnknownOutcome,
+  scheduleActivity,
+  withinTurn,
+} from './schedule-activity.ts';
 import type { LiveRun, LonghaulSinks, ResolvedRun } from './live-run.ts';
 import { endedTurns, sessionOf } from '../../src/core/domain/sessions.ts';
 
@@ -330,6 +337,7 @@ function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'reco
     now: () => Date.now(),
     uuid: () => uuid4(),
     callEventId: (callId) => getRandomStream(`longhaul call ${callId}`).uuid4(),
+    outcomeUnknown: (invocation, reason) => reportUnknownOutcome(run, invocation, reason),
     callModel: (call) => withinDeadline(run, () => interruptibleModelCall(run, call, cancelRequested)),
     abortModelCall: () => abortModelCall(run),
     cancelRequested,

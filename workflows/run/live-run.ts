@@ -116,6 +116,16 @@ export type ResolvedRun = LiveRun & Required<Pick<LiveRun, 'snapshot'>>;
 /** The totals of a run, and its status. */
 type RecordedTotals = Omit<Extract<StreamEntry, { type: 'recorded' }>, 'type' | 'executionId'>;
 
+/** A call whose outcome is unknown. */
+export interface UnknownOutcome {
+  tool: string;
+  agent: string;
+  callId: string;
+  step: number;
+  /** How its answer was lost. */
+  reason: string;
+}
+
 /** The sinks through which the sandbox notifies the worker process, without waiting for an answer. */
 export interface LonghaulSinks extends Sinks {
   longhaul: {
@@ -135,6 +145,11 @@ export interface LonghaulSinks extends Sinks {
     recorded(totals: RecordedTotals, waitsAnew: boolean): void;
     /** Reports that a run begins. `beginning`: absent for a run whose input was refused. May be called again as well. */
     runStarted(agentName: string, beginning?: TracedBeginning): void;
+    /**
+     * Reports that a call of a tool with the effect `once` may have taken effect, and that its outcome is unknown. May be called again as
+     * well.
+     */
+    outcomeUnknown(call: UnknownOutcome): void;
     /** Reports the turn of a session, for activities about events before `through`. May be called again as well. */
     turnReached(turn: number, through: number): void;
     /**

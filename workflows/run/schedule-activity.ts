@@ -15,7 +15,7 @@ import type { BegunCall } from '../../src/core/bursts/burst.ts';
 import { defined, readOrMark, whyUnreadable } from '../../src/core/domain/json.ts';
 import { parentOf } from '../../src/core/domain/run-input.ts';
 import { sessionOf } from '../../src/core/domain/sessions.ts';
-import type { ModelCall, ModelCallOutcome } from '../../src/core/kernel/ports.ts';
+import type { ModelCall, ModelCallOutcome, ToolInvocation } from '../../src/core/kernel/ports.ts';
 import type { CallModelOutput } from '../../src/core/protocol.ts';
 import { newEvents } from '../../src/core/queries/queries.ts';
 import { interruptOf } from '../../src/core/sessions/open-session.ts';
@@ -51,6 +51,11 @@ function showTurn(run: LiveRun): void {
   if (run.turnShown?.turn === turn && run.turnShown.through === through) return;
   run.turnShown = { turn, through };
   longhaul.turnReached(turn, through);
+}
+
+/** Notifies the worker process of a call that may have taken effect, and whose outcome is unknown. */
+export function reportUnknownOutcome({ agentName, snapshot }: LiveRun, { call, tool, step }: ToolInvocation, reason: string): void {
+  longhaul.outcomeUnknown({ tool: tool.name, agent: snapshot?.name ?? agentName, callId: call.toolCallId, step, reason });
 }
 
 function hostOf(run: LiveRun): Omit<ActivityHost, 'start' | 'ended'> {

@@ -161,6 +161,8 @@ export interface RunPorts extends RunClock {
    * effect, or `lost` again. Only for tools with `verify`.
    */
   verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome>;
+  /** Called when the outcome of a call remains unknown, because its answer was lost for `reason`: operators want to know at once. */
+  outcomeUnknown?(invocation: ToolInvocation, reason: string): void;
   /** Called when another agent takes over: from here on, the run's requests are made for this agent. */
   switchAgent(snapshot: AgentSnapshot): void;
   /** Evaluates the approval predicate of a call again because the deps have changed. Undefined if the call needs no approval. */

@@ -168,6 +168,7 @@ async function startOnce(ports: RunPorts, invocation: ToolInvocation): Promise<T
   if (started.type !== 'lost') return started;
   const found = tool.verify && !ports.cancelRequested() ? await ports.verify(invocation, started.reason) : started;
   if (found.type === 'result') return found;
+  ports.outcomeUnknown?.(invocation, started.reason);
   const lost = { lost: started.reason };
   return found.type === 'cancelled' ? { ...found, ...lost } : { ...unknownResult(tool.name, started.reason), ...lost };
 }

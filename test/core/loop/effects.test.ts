@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AgentSnapshot } from '../../../src/core/domain/agent.ts';
 import { INTERRUPTED_CALL, notHappened, RUNNING_CALL, unknownOutcome } from '../../../src/core/domain/tool-calls.ts';
 import { approvalViews } from '../../../src/core/queries/run-views.ts';
-import type { ToolOutcome } from '../../../src/core/kernel/ports.ts';
+import type { RunPorts, ToolOutcome } from '../../../src/core/kernel/ports.ts';
 import { call, called, type FakeScript, type FakeTool, resultsOf, returned, runFake, said } from './fakes/fake-ports.ts';
 import { about, approves, refusal, rejects, responds, sends, together } from './fakes/callers.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
@@ -27,6 +27,17 @@ describe('a call with effect `once` whose answer is lost', () => {
     expect(run.invocations).toHaveLength(1);
     expect(run.steps[0]?.toolCalls).toMatchObject([{ callId: 'c1', result: UNKNOWN, isError: true, durationMs: null }]);
     expect(run.result.status).toBe('completed');
+  });
+
+  it('is told to operators once, unless its tool knows the outcome', async () => {
+    const told: string[] = [];
+    const outcomeUnknown: RunPorts['outcomeUnknown'] = ({ call: { toolCallId } }, reason) => void told.push(`${toolCallId}: ${reason}`);
+    const verifying = testSnapshot({ tools: [{ ...pay, verify: true }] });
+    await runFake(paying({ snapshot: verifying, ports: { outcomeUnknown, verify: async () => returned('paid') } }));
+    expect(told).toEqual([]);
+    await runFake(paying({ ports: { outcomeUnknown } }));
+    await runFake(paying({ snapshot: verifying, ports: { outcomeUnknown, verify: async () => LOST } }));
+    expect(told).toEqual(['c1: its worker was lost', 'c1: its worker was lost']);
   });
 
   it('has the result that its tool verifies', async () => {

@@ -70,7 +70,13 @@ test('a worker opens a resource, repairs it before a tool uses it, closes it aft
 
   await testbed.stopWorkers();
   expect(happened.filter((one) => one !== 'check')).toEqual(['open', 'close broken', 'open', 'close broken']);
-  expect(await worker.health()).toEqual({ ready: false, state: 'STOPPED', resources: { ledger: { state: 'closed' } } });
+  expect(await worker.health()).toEqual({
+    ready: false,
+    degraded: false,
+    state: 'STOPPED',
+    resources: { ledger: { state: 'closed' } },
+    stores: {},
+  });
   const history = JSON.stringify(await historyOf(testbed, result.runId)).replaceAll(/"data":"([^"]*)"/g, (_, data: string) => atob(data));
   expect(history).toContain('balanced');
   for (const trace of ['ledger', 'correct horse battery']) expect(history).not.toContain(trace);

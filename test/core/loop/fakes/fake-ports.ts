@@ -209,6 +209,7 @@ export interface FakeScript {
       | 'verify'
       | 'reevaluateApproval'
       | 'resolveHandoff'
+      | 'outcomeUnknown'
       | 'switchAgent'
       | 'reviewCalls'
       | 'afterCall'
