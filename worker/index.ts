@@ -25,6 +25,7 @@ export { type OpenAICapabilities } from '../activities/models/openai/capabilitie
 export { type TooLongRule } from '../activities/models/errors/too-long.ts';
 export { createWorker, type CreateWorkerOptions, type LonghaulWorker, type WorkerHealth } from './create-worker.ts';
 export type { ResourceHealth } from '../activities/resources/resource-pool.ts';
+export type { StoreHealth, WorkerStoresHealth } from '../activities/resources/store-watch.ts';
 export { fileStore, type FileStoreOptions } from '../src/stores/payload-store.ts';
 export type { PayloadStore, StoredRun } from '../src/stores/payload-store.ts';
 export { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
@@ -56,7 +57,7 @@ export type { NamedSecretSource, SecretProvider, SecretSource } from '../src/sec
 export { type CallRepair, type RepairedTraces, type RepairOptions, telemetry, type TelemetryOptions } from '../src/telemetry/telemetry.ts';
 export type { Telemetry } from '../src/telemetry/telemetry.ts';
 export { prometheusMetrics, type PrometheusMetrics } from '../src/telemetry/prometheus.ts';
-export { type MetricsServer, serveMetrics } from '../src/telemetry/metrics-server.ts';
+export { type MetricsServer, type ServedHealth, serveMetrics, type ServeMetricsOptions } from '../src/telemetry/metrics-server.ts';
 export type { SpanExporter, SpanProcessor } from '../src/telemetry/span-queue.ts';
 export type { IdGenerator } from '../src/telemetry/ids.ts';
 export type { MeterProvider, TracerProvider } from '../src/telemetry/provider.ts';

@@ -334,11 +334,13 @@ const metricsOptions = (which: string) =>
   }) as const;
 
 /** Options of the command that runs a worker. */
-export const WORKER_METRICS_OPTIONS = metricsOptions("Metrics of its runs and calls, and Temporal's");
+export const WORKER_METRICS_OPTIONS = metricsOptions(
+  "Metrics of its runs and calls, and Temporal's; its health is at /readyz and /healthz",
+);
 
 /** Options of the command that runs a service. */
 export const SERVICE_METRICS_OPTIONS = metricsOptions(
-  "Metrics of its requests; with a worker inside, also of runs and calls, and Temporal's",
+  "Metrics of its requests; with a worker inside, also of runs and calls, and Temporal's, and its health is at /readyz and /healthz",
 );
 
 export type MetricsFlags = Values<typeof WORKER_METRICS_OPTIONS>;

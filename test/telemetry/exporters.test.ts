@@ -235,4 +235,26 @@ describe('the page of metrics', () => {
     await expect(serveMetrics(page, { port: Number(new URL(server.url).port) })).rejects.toThrow(/cannot be served at/);
     await server.close();
   });
+
+  test('has the health of the worker next to it, if there is a worker', async () => {
+    let health: () => { ready: boolean; state: string } = () => ({ ready: true, state: 'RUNNING' });
+    const server = await serveMetrics(prometheusMetrics(), { port: 0, health: () => health() });
+    const ask = async (path: string): Promise<[number, unknown]> => {
+      const answer = await fetch(server.url.replace('/metrics', path));
+      return [answer.status, await answer.json()];
+    };
+    expect(await ask('/readyz')).toEqual([200, { ready: true, state: 'RUNNING' }]);
+    health = () => ({ ready: false, state: 'DRAINING' });
+    expect(await ask('/readyz')).toEqual([503, { ready: false, state: 'DRAINING' }]);
+    expect((await fetch(server.url.replace('/metrics', '/healthz'))).status).toBe(200);
+    health = () => {
+      throw new Error('no answer');
+    };
+    expect(await ask('/readyz')).toEqual([503, { ready: false, message: 'no answer' }]);
+    await server.close();
+
+    const alone = await serveMetrics(prometheusMetrics(), { port: 0 });
+    expect((await fetch(alone.url.replace('/metrics', '/readyz'))).status).toBe(404);
+    await alone.close();
+  });
 });

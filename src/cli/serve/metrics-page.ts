@@ -1,5 +1,5 @@
 import { UsageError } from '../../core/domain/errors.ts';
-import { type MetricsServer, serveMetrics } from '../../telemetry/metrics-server.ts';
+import { type MetricsServer, type ServedHealth, serveMetrics } from '../../telemetry/metrics-server.ts';
 import { prometheusMetrics } from '../../telemetry/prometheus.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { defined } from '../../core/domain/json.ts';
@@ -11,9 +11,19 @@ import type { Output } from '../output.ts';
 interface CommandTelemetry {
   /** Undefined: nothing is reported. */
   telemetry?: Telemetry;
+  /** Shows the health of the worker on the server of the page. */
+  created: (worker: MeasuredWorker) => void;
   /** Closes the page. */
   close: () => Promise<void>;
 }
+
+/** The part of a worker that the server of the page shows. */
+interface MeasuredWorker {
+  health(): Promise<object & { readonly ready: boolean }>;
+}
+
+/** The health of a worker that has not been created yet. */
+const STARTING = { ready: false, state: 'STARTING' } as const;
 
 /**
  * Returns the telemetry of a worker or a service: the module's, or with `--metrics-port` one with a page for Prometheus. Throws a
@@ -22,21 +32,23 @@ interface CommandTelemetry {
 export async function commandTelemetry(
   output: Pick<Output, 'note'>,
   { metricsPort: port, metricsHost: host }: MetricsFlags,
-  agentsModule: Pick<AgentsModule, 'telemetry'> | undefined,
+  { agentsModule, hasWorker }: { agentsModule: Pick<AgentsModule, 'telemetry'> | undefined; hasWorker: boolean },
 ): Promise<CommandTelemetry> {
   const given = agentsModule?.telemetry;
   if (port === undefined && host !== undefined)
     throw new UsageError('--metrics-host: it is the address of the metrics, which need a port: add --metrics-port 9464');
-  if (port === undefined) return { ...defined({ telemetry: given }), close: async () => undefined };
+  if (port === undefined) return { ...defined({ telemetry: given }), created: () => undefined, close: async () => undefined };
   const telemetry = given ?? (await metricsAlone());
   const { page } = telemetry;
   if (page === undefined)
     throw new UsageError(
       '--metrics-port: the "telemetry" of the module has its own meter provider: leave the flag out, or give it prometheusMetrics()',
     );
-  const server: MetricsServer = await serveMetrics(page, { port, ...defined({ host }) });
+  let worker: MeasuredWorker | undefined;
+  const health = async (): Promise<ServedHealth> => ({ ...(worker === undefined ? STARTING : await worker.health()) });
+  const server: MetricsServer = await serveMetrics(page, { port, ...defined({ host }), ...(hasWorker ? { health } : {}) });
   output.note(`Metrics: ${server.url}`);
-  return { telemetry, close: () => server.close() };
+  return { telemetry, created: (made) => (worker = made), close: () => server.close() };
 }
 
 /** Returns metrics, and spans if the environment names a collector for them. */

@@ -20,6 +20,8 @@ interface ServeOptions extends Pick<
 > {
   agentsModule: AgentsModule;
   graceMs: number;
+  /** Called with the worker before it polls. */
+  created?: (worker: LonghaulWorker) => void;
   /** Called when the worker polls. */
   ready: (taskQueue: string) => void | Promise<void>;
 }
@@ -29,7 +31,7 @@ interface ServeOptions extends Pick<
  * end even when they are aborted. Rejects if the worker fails.
  */
 export async function serveAgents({ terminal, output }: CommandIo, options: ServeOptions): Promise<number> {
-  const { agentsModule, graceMs, ready, ...workerOptions } = options;
+  const { agentsModule, graceMs, created, ready, ...workerOptions } = options;
   const { signal } = terminal;
   const { createWorker } = await import('../../../worker/index.ts');
   if (signal.aborted) return endedEarly(output);
@@ -46,6 +48,7 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
     void creating.then(discard).catch(() => undefined);
     return endedEarly(output);
   }
+  created?.(worker);
   const running = worker.run();
   const drain = (): void => {
     output.note(`Draining: calls in flight may continue for ${graceMs / 1000} s. Ctrl-C again stops at once.`);
@@ -79,7 +82,11 @@ async function discard(worker: LonghaulWorker): Promise<void> {
 }
 
 /** True if a worker with these options bundles its workflows when it starts. */
-async function bundles({ worker = {}, workflowsPath, codec }: Omit<ServeOptions, 'agentsModule' | 'graceMs' | 'ready'>): Promise<boolean> {
+async function bundles({
+  worker = {},
+  workflowsPath,
+  codec,
+}: Omit<ServeOptions, 'agentsModule' | 'graceMs' | 'created' | 'ready'>): Promise<boolean> {
   if (worker.workflowBundle !== undefined) return false;
   const { packagedBundle } = await import('../../../worker/packaged-bundle.ts');
   return packagedBundle({ ...worker, ...defined({ workflowsPath, codec }) }) === undefined;

@@ -25,6 +25,7 @@ import { Interruption, untilEnded } from '../terminal.ts';
 import { commandTelemetry } from './metrics-page.ts';
 import { checkNamespace, installQuietRuntime, serveAgents, wireProviders, workflowsFile } from './serve-agents.ts';
 import type { SERVE } from '../serve-commands.ts';
+import type { LonghaulWorker } from '../../../worker/index.ts';
 
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_PORT = 8787;
@@ -39,7 +40,7 @@ export async function serve(io: CommandIo, flags: FlagsOf<typeof SERVE>): Promis
   const loaded = flags.agents === undefined ? undefined : await loadAgentsModule(flags.agents, (line) => io.output.note(line));
   const agentsModule = loaded !== undefined && hasWorker ? withSink(loaded) : loaded;
   await checkNamespace(io, flags);
-  const { telemetry, close } = await commandTelemetry(io.output, flags, agentsModule);
+  const { telemetry, created, close } = await commandTelemetry(io.output, flags, { agentsModule, hasWorker });
   // Only a worker needs it.
   if (hasWorker) await installQuietRuntime(io.output, log, telemetry?.page);
   // Commands end with the terminal's signal. This one first answers the requests in progress.
@@ -61,7 +62,7 @@ export async function serve(io: CommandIo, flags: FlagsOf<typeof SERVE>): Promis
       const served = answerUntilInterrupted(io, { server, draining, closing, flags });
       try {
         if (agentsModule !== undefined && hasWorker)
-          return await withWorker(io, { server, connected, flags, callers, agentsModule, telemetry, served });
+          return await withWorker(io, { server, connected, flags, callers, agentsModule, telemetry, created, served });
         announceService(io, { server, connected, flags, callers }, { agentsModule });
         const notice = streamsNotice(agentsModule?.streams, 'service');
         if (notice !== undefined) io.output.note(notice);
@@ -101,12 +102,13 @@ async function answerUntilInterrupted(
 interface ServiceWithWorker extends Service {
   agentsModule: AgentsModule;
   telemetry: Telemetry | undefined;
+  created: (worker: LonghaulWorker) => void;
   served: Promise<void>;
 }
 
 /** Runs the worker until the requests are answered, and then drains it. */
 async function withWorker(io: CommandIo, service: ServiceWithWorker): Promise<number> {
-  const { agentsModule, served, flags, connected, telemetry } = service;
+  const { agentsModule, served, flags, connected, telemetry, created } = service;
   const { terminal } = io;
   const answered = new AbortController();
   const workflowsPath = workflowsFile(flags.workflows);
@@ -119,6 +121,7 @@ async function withWorker(io: CommandIo, service: ServiceWithWorker): Promise<nu
       codec: chosenCodec(flags, terminal.env),
       ...defined({ taskQueue: flags.taskQueue, workflowsPath, telemetry }),
       graceMs: flags.grace ?? DEFAULT_GRACE_MS,
+      created,
       ready: (taskQueue) => announceService(io, service, { taskQueue, agentsModule }),
     },
   );

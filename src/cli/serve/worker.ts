@@ -18,7 +18,7 @@ export async function worker(io: CommandIo, flags: FlagsOf<typeof WORKER>): Prom
   const workflowsPath = workflowsFile(flags.workflows);
   const agentsModule = await loadAgentsModule(flags.agents, (line) => output.note(line));
   const server = await checkNamespace(io, flags);
-  const { telemetry, close } = await commandTelemetry(output, flags, agentsModule);
+  const { telemetry, created, close } = await commandTelemetry(output, flags, { agentsModule, hasWorker: true });
   await installQuietRuntime(output, log, telemetry?.page);
   try {
     return await serveAgents(io, {
@@ -27,6 +27,7 @@ export async function worker(io: CommandIo, flags: FlagsOf<typeof WORKER>): Prom
       codec: chosenCodec(flags, io.terminal.env),
       ...defined({ taskQueue: flags.taskQueue, workflowsPath, versioning, telemetry }),
       graceMs: flags.grace ?? DEFAULT_GRACE_MS,
+      created,
       ready: (taskQueue) => {
         const agents = agentsModule.agents.map((agent) => agent.name);
         const programs = agentsModule.programs.map((program) => program.name);

@@ -9,18 +9,22 @@ import { Testbed, until } from '../testbed/testbed.ts';
 const AGENTS = fileURLToPath(new URL('../../cli/fixtures/scripted-agents.ts', import.meta.url));
 
 /** Starts a command with a page of metrics. */
-async function measured(args: string[], taskQueue: string): Promise<{ cli: CliProcess; page: () => Promise<string> }> {
+async function measured(
+  args: string[],
+  taskQueue: string,
+): Promise<{ cli: CliProcess; page: () => Promise<string>; health: () => Promise<Response> }> {
   const where = ['--address', inject('temporalAddress'), '--namespace', inject('temporalNamespace'), '--task-queue', taskQueue];
   const [port] = await freePorts([undefined]);
   const cli = startCli([...args, '--json', '--metrics-port', String(port), ...where]);
   await untilSaid(cli, () => cli.stdout().includes('\n'), 'the line that says that it is ready');
   expect(cli.stderr()).toContain(`Metrics: http://127.0.0.1:${port}/metrics`);
-  return { cli, page: async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text() };
+  const at = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${port}${path}`);
+  return { cli, page: async () => (await at('/metrics')).text(), health: () => at('/readyz') };
 }
 
 test("the page of a worker has the metrics of its runs and calls, and Temporal's metrics", async () => {
   await using testbed = await Testbed.open();
-  const { cli, page } = await measured(['worker', '--agents', AGENTS], testbed.taskQueue);
+  const { cli, page, health } = await measured(['worker', '--agents', AGENTS], testbed.taskQueue);
   try {
     const client = await connect({ address: inject('temporalAddress') });
     const result = await client.run('clerk', { input: 'Where is order 42?', taskQueue: testbed.taskQueue });
@@ -43,6 +47,10 @@ test("the page of a worker has the metrics of its runs and calls, and Temporal's
     expect(text).toMatch(/^longhaul_runs_ended_total\{gen_ai_agent_name="none",longhaul_status="error",longhaul_stop_reason="error"\} 1$/m);
     expect(text).toMatch(/^gen_ai_client_inference_duration_seconds_count\{/m);
     await until(async () => /^temporal_num_pollers\{/m.test(await page()), 'the metrics of Temporal are there');
+    const ready = await health();
+    expect([ready.status, await ready.json()]).toMatchObject([200, { ready: true, degraded: false, state: 'RUNNING' }]);
+    cli.child.kill('SIGTERM');
+    expect(await cli.ended).toBe(0);
   } finally {
     cli.child.kill('SIGKILL');
   }
@@ -51,7 +59,7 @@ test("the page of a worker has the metrics of its runs and calls, and Temporal's
 test('the page of a service without a worker has the metrics of its requests alone', async () => {
   await using testbed = await Testbed.open();
   const [port] = await freePorts([undefined]);
-  const { cli, page } = await measured(['serve', '--port', String(port)], testbed.taskQueue);
+  const { cli, page, health } = await measured(['serve', '--port', String(port)], testbed.taskQueue);
   try {
     expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
     const text = await page();
@@ -59,6 +67,7 @@ test('the page of a service without a worker has the metrics of its requests alo
       /^longhaul_http_duration_seconds_count\{http_request_method="GET",http_route="\/livez",http_response_status_code="200"\} 1$/m,
     );
     expect(text).not.toMatch(/^temporal_/m);
+    expect((await health()).status).toBe(404);
   } finally {
     cli.child.kill('SIGKILL');
   }
