@@ -77,7 +77,10 @@ export interface HandlerOptions {
   studio?: boolean;
   /** The path before every route, such as `/api`. The URL of requests must have it. Default: none. */
   prefix?: string;
-  /** Further readiness checks by their names in `/readyz`: each throws if its part is not usable. */
+  /**
+   * Further readiness checks by their names in `/readyz`: each throws if its part is not usable, and the service is then not ready. One that
+   * is named `streams` replaces the check of the sink, without which the service is ready: `streams: () => client.checkStreams()` requires it.
+   */
   checks?: Readonly<Record<string, ReadinessCheck>>;
   /** Aborted once the service is about to end: `/readyz` fails, the rest continues until `closing` (docs/http.md#shutting-down). */
   draining?: AbortSignal;

@@ -13,8 +13,11 @@ const REMEMBERED_MS = 500;
 
 type Checks = Readonly<Record<string, ReadinessCheck>>;
 
+/** `degraded`: the part does not answer, and the service works without it. */
+const STATES = ['ok', 'failed', 'degraded'] as const;
+
 /** The parts of the service, each by its name, and if they have answered. */
-type States = (readonly [string, 'ok' | 'failed'])[];
+type States = (readonly [string, (typeof STATES)[number]])[];
 
 const alive = component('Alive', z.object({ status: z.literal('alive') }));
 
@@ -22,7 +25,7 @@ const readiness = component(
   'Readiness',
   z.object({
     status: z.enum(['ready', 'not_ready', 'shutting_down']),
-    checks: z.record(z.string(), z.enum(['ok', 'failed'])),
+    checks: z.record(z.string(), z.enum(STATES)),
   }),
 );
 
@@ -44,12 +47,16 @@ const livez = defineRoute(
 /** Returns the routes that report the state of the process. They need no credentials, and reveal no causes. */
 export function stateRoutes(client: LonghaulClient): readonly Route[] {
   const own = { temporal: () => reachTemporal(client), streams: () => client.checkStreams() };
+  // Without the sink, only live output is missing: no instance of the service would be better off out of rotation.
+  const isRequired = (name: string, checks: Checks): boolean => name !== 'streams' || Object.hasOwn(checks, name);
   let last: { at: number; states: Promise<States> } | undefined;
   // Anyone may ask, as often as they like.
   const checked = (checks: Checks): Promise<States> => {
     if (last === undefined || performance.now() - last.at >= REMEMBERED_MS) {
       const all = Object.entries<Checks[string]>({ ...own, ...checks });
-      last = { at: performance.now(), states: Promise.all(all.map(async ([name, check]) => [name, await stateOf(check)] as const)) };
+      const stateOfPart = async ([name, check]: (typeof all)[number]): Promise<States[number]> =>
+        [name, (await answers(check)) ? 'ok' : isRequired(name, checks) ? 'failed' : 'degraded'] as const;
+      last = { at: performance.now(), states: Promise.all(all.map(stateOfPart)) };
     }
     return last.states;
   };
@@ -62,14 +69,17 @@ export function stateRoutes(client: LonghaulClient): readonly Route[] {
       summary: 'Check whether the service can take requests',
       scope: 'public',
       responses: {
-        200: { description: 'It can.', schema: readiness },
-        503: { description: 'A part does not answer, or the process is about to end.', schema: readiness },
+        200: {
+          description: 'It can. A part that is `degraded` does not answer: without `streams`, live output is missing.',
+          schema: readiness,
+        },
+        503: { description: 'A part that it needs does not answer, or the process is about to end.', schema: readiness },
       },
       problems: [],
     },
     async ({ settings: { checks, isEnding } }) => {
       const states = await checked(checks);
-      const status = isEnding() ? 'shutting_down' : states.every(([, state]) => state === 'ok') ? 'ready' : 'not_ready';
+      const status = isEnding() ? 'shutting_down' : states.some(([, state]) => state === 'failed') ? 'not_ready' : 'ready';
       return { status: status === 'ready' ? 200 : 503, body: { status, checks: Object.fromEntries(states) } };
     },
   );
@@ -82,11 +92,11 @@ async function reachTemporal({ temporal }: LonghaulClient): Promise<void> {
   );
 }
 
-async function stateOf(check: ReadinessCheck): Promise<'ok' | 'failed'> {
+async function answers(check: ReadinessCheck): Promise<boolean> {
   try {
     await within(CHECK_MS, (async () => check())(), () => new Error('the part has not answered in time'));
-    return 'ok';
+    return true;
   } catch {
-    return 'failed';
+    return false;
   }
 }
