@@ -115,6 +115,8 @@ export interface KnownSearchAttributes {
   waitingFor: boolean;
   /** `LonghaulTag`. */
   tag?: boolean;
+  /** `LonghaulStarted`. */
+  started?: boolean;
 }
 
 /** Returns deps, state and principal of a run, from the input of an activity, otherwise by query. */

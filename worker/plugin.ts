@@ -480,7 +480,7 @@ type AttributeName = keyof typeof SEARCH_ATTRIBUTE_TYPES;
 type AttributeType = (typeof SEARCH_ATTRIBUTE_TYPES)[AttributeName];
 
 /** The server's enum values of the types. */
-const TYPE_NUMBERS = { Keyword: 2, KeywordList: 7 } as const satisfies Record<AttributeType, number>;
+const TYPE_NUMBERS = { Keyword: 2, Datetime: 6, KeywordList: 7 } as const satisfies Record<AttributeType, number>;
 
 const ATTRIBUTE_NAMES = Object.keys(SEARCH_ATTRIBUTE_TYPES) as AttributeName[];
 
@@ -506,6 +506,7 @@ export async function ensureSearchAttributes(
     agentAndStatus: has(SEARCH_ATTRIBUTES.agent) && has(SEARCH_ATTRIBUTES.status),
     waitingFor: has(SEARCH_ATTRIBUTES.waitingFor),
     tag: has(SEARCH_ATTRIBUTES.tag),
+    started: has(SEARCH_ATTRIBUTES.started),
   };
 }
 
@@ -556,7 +557,7 @@ async function addAttributes(
 
 /**
  * Returns true if an attribute can be queried as its type allows: the only test if workers may not use the operator
- * service (Temporal Cloud). Keyword supports STARTS_WITH; KeywordList supports IN, and refuses STARTS_WITH.
+ * service (Temporal Cloud). Keyword supports STARTS_WITH; KeywordList supports IN, and refuses STARTS_WITH; Datetime supports times.
  */
 async function canBeSearched({ workflowService }: SearchAttributeAccess, namespace: string, name: AttributeName): Promise<boolean> {
   const isTaken = async (condition: string): Promise<boolean | undefined> => {
@@ -568,8 +569,10 @@ async function canBeSearched({ workflowService }: SearchAttributeAccess, namespa
       return grpcCode(error) === GRPC.invalidArgument ? false : undefined;
     }
   };
+  const type: AttributeType = SEARCH_ATTRIBUTE_TYPES[name];
+  if (type === 'Datetime') return (await isTaken("= 'x'")) === false && (await isTaken(`= '${new Date(0).toISOString()}'`)) === true;
   const startsWith = await isTaken(`STARTS_WITH 'x'`);
-  if (SEARCH_ATTRIBUTE_TYPES[name] === 'Keyword') return startsWith === true;
+  if (type === 'Keyword') return startsWith === true;
   return startsWith === false && (await isTaken(`IN ('x')`)) === true;
 }
 
@@ -582,6 +585,7 @@ const FOUND_BY: Record<AttributeName, string> = {
   LonghaulSession: 'session',
   LonghaulTenant: 'principal',
   LonghaulUser: 'principal',
+  LonghaulStarted: 'their start',
 };
 
 function missingAttributesAdvice(namespace: string, names: AttributeName[], why: string): string {

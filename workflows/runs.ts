@@ -39,7 +39,14 @@ import {
 import { registerMessages, registerQueries } from './run/handlers.ts';
 import type { LiveRun, LonghaulSinks } from './run/live-run.ts';
 import { scheduleActivity } from './run/schedule-activity.ts';
-import { currentDetails, hasWaitingChildren, publishedStatus, publishTitle, SearchAttributePublisher } from './visibility.ts';
+import {
+  currentDetails,
+  hasWaitingChildren,
+  publishedStatus,
+  publishStarted,
+  publishTitle,
+  SearchAttributePublisher,
+} from './visibility.ts';
 import { parentOf } from '../src/core/domain/run-input.ts';
 
 /**
@@ -152,6 +159,7 @@ function runObserver(run: LiveRun, searchAttributes: SearchAttributePublisher, a
  */
 async function continueAsNew(continuedState: ContinueAsNewState): Promise<never> {
   await condition(allHandlersFinished);
+  publishStarted(continuedState.snapshot);
   const next = makeContinueAsNewFunc<(input: { continuedState: ContinueAsNewState }) => Promise<RunResultFields>>({
     memo: workflowInfo().memo ?? {},
     ...(continuedState.snapshot.upgradeOnContinueAsNew ? { initialVersioningBehavior: 'AUTO_UPGRADE' } : {}),

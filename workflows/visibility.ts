@@ -27,12 +27,22 @@ import type { LiveRun } from './run/live-run.ts';
 
 export const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
 const STATUS = defineSearchAttributeKey(SEARCH_ATTRIBUTES.status, SearchAttributeType.KEYWORD);
+const STARTED = defineSearchAttributeKey(SEARCH_ATTRIBUTES.started, SearchAttributeType.DATETIME);
 const TAG = defineSearchAttributeKey(SEARCH_ATTRIBUTES.tag, SearchAttributeType.KEYWORD_LIST);
 const WAITING_FOR = defineSearchAttributeKey(SEARCH_ATTRIBUTES.waitingFor, SearchAttributeType.KEYWORD_LIST);
 
 /** Returns the status that the previous execution left in the search attributes, which the server carries over. */
 export function publishedStatus(): string | undefined {
   return workflowInfo().typedSearchAttributes.get(STATUS);
+}
+
+/**
+ * Publishes the start of a run that continues as new for the first time: Temporal lists the start of the newest execution, and carries the
+ * search attributes over.
+ */
+export function publishStarted({ startedAttribute }: AgentSnapshot): void {
+  const { continuedFromExecutionRunId, startTime } = workflowInfo();
+  if (startedAttribute && continuedFromExecutionRunId === undefined) upsertSearchAttributes([{ key: STARTED, value: startTime }]);
 }
 
 /** Search attributes with lists: the tools that the run waits for, if they have changed, and its tags. */

@@ -42,6 +42,8 @@ export interface CommonInputs {
   live?: true | undefined;
   /** True if the namespace has the search attribute for tags. */
   tagAttribute?: boolean;
+  /** True if the namespace has the search attribute for the start of a run. */
+  startedAttribute?: boolean;
   /** Thresholds for continue-as-new, if the worker sets its own. */
   continueAsNew?: ContinueAsNewThresholds | undefined;
   /** True if the run moves to the current build of its worker when it continues as new. */
@@ -148,6 +150,7 @@ type CommonFields = Pick<
   | 'waitingForAttribute'
   | 'tags'
   | 'tagAttribute'
+  | 'startedAttribute'
   | 'tenantDigest'
   | 'live'
 >;
@@ -165,6 +168,7 @@ export function commonFields(inputs: CommonInputs): CommonFields {
     searchAttributes,
     ...(inputs.waitingForAttribute ? { waitingForAttribute: true as const } : {}),
     ...tagFields(inputs),
+    ...(inputs.startedAttribute ? { startedAttribute: true as const } : {}),
     ...defined({ tenantDigest: inputs.tenantDigest }),
     ...(inputs.live ? { live: true as const } : {}),
   };

@@ -88,6 +88,7 @@ async function resolveProgram(runtime: ActivityRuntime, input: ResolveProgramInp
     tenantDigest: await tenantDigest(runtime, { ...input, principal: true }),
     live: input.live,
     tagAttribute: known.tag ?? false,
+    startedAttribute: known.started ?? false,
   });
   checkSnapshotSize(snapshot);
   runtime.snapshots.add(snapshot);

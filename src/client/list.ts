@@ -46,7 +46,8 @@ export interface ListFilter extends PrincipalFilter, UnreadRuns {
   /** True: the entries have the steps, tokens and cost of their runs, for which each run is read. One that cannot be read has none. */
   amounts?: boolean;
   /**
-   * The order. `started` (default) is the server's order: open runs first, newest first, then closed runs, latest end first. The other
+   * The order. `started` (default) is the server's order: open runs first, then closed runs, latest end first. The open ones are ordered by
+   * their newest execution, latest start first: a run that has continued as new comes before runs that started after it. The other
    * orders sort by what the runs have used, largest first. The server cannot sort by these, so only the first 1,000 matching runs of
    * its order are sorted.
    */
@@ -84,7 +85,7 @@ export const RUN_LIST_ENTRY_MEMBERS = {
   title: optional(TEXT),
   /** The tags of its start. Absent if there are none, or if the namespace lacks the search attribute. */
   tags: optional(listOf(TEXT)),
-  /** ISO 8601. */
+  /** When the run started, not its newest execution. ISO 8601. */
   startTime: TIMESTAMP,
   /** ISO 8601. Null while it is running. */
   endTime: orNull(TIMESTAMP),
@@ -117,16 +118,38 @@ export interface ExecutionFilter extends ListFilter {
 /** Yields the newest execution of each matching run, as Temporal lists it. */
 export async function* listExecutions(client: Client, filter: ExecutionFilter = {}): AsyncGenerator<WorkflowExecutionInfo> {
   let left = filter.limit ?? Infinity;
-  const query = visibilityQuery(filter);
+  const first = async (query: string): Promise<FirstOfList> => {
+    const rest = withoutMemos(client).workflow.list({ query })[Symbol.asyncIterator]();
+    return { rest, begun: await rest.next() };
+  };
+  const { rest, begun } = await search(client, filter, first);
+  for (let next = begun; next.done !== true && left > 0; next = await rest.next()) {
+    if (!hasTag(next.value, filter)) continue;
+    left -= 1;
+    yield next.value;
+  }
+}
+
+/** A list whose query the server has accepted: the answer to it, and the rest. */
+interface FirstOfList {
+  begun: IteratorResult<WorkflowExecutionInfo, unknown>;
+  rest: AsyncIterator<WorkflowExecutionInfo, unknown>;
+}
+
+/**
+ * Searches by a filter. In a namespace that lacks the attribute with the start of runs, filters apply to the start of the newest execution,
+ * which is all that is known there. Throws `invalid_input` for a filter that the server refuses.
+ */
+export async function search<Answer>(client: Client, filter: ExecutionFilter, ask: (query: string) => Promise<Answer>): Promise<Answer> {
   try {
-    for await (const info of withoutMemos(client).workflow.list({ query })) {
-      if (left <= 0) return;
-      if (!hasTag(info, filter)) continue;
-      left -= 1;
-      yield info;
-    }
+    return await ask(visibilityQuery(filter));
   } catch (error) {
-    throw grpcCode(error) === GRPC.invalidArgument ? badQuery(client, filter, error) : error;
+    if (grpcCode(error) !== GRPC.invalidArgument) throw error;
+    const ofExecutions = visibilityQuery(filter, executionStarts);
+    if (ofExecutions === visibilityQuery(filter)) throw badQuery(client, filter, error);
+    return ask(ofExecutions).catch((other: unknown) => {
+      throw grpcCode(other) === GRPC.invalidArgument ? badQuery(client, filter, other) : other;
+    });
   }
 }
 
@@ -140,9 +163,10 @@ async function paged<Entry>(
   const { workflowService, options } = withoutMemos(client);
   const { namespace, loadedDataConverter } = options;
   const nextPageToken = after === undefined ? null : Buffer.from(after, 'base64url');
-  const query = visibilityQuery(filter);
   try {
-    const page = await workflowService.listWorkflowExecutions({ namespace, query, pageSize, nextPageToken });
+    const page = await search(client, filter, (query) =>
+      workflowService.listWorkflowExecutions({ namespace, query, pageSize, nextPageToken }),
+    );
     const listed = await Promise.all((page.executions ?? []).map((raw) => executionInfoFromRaw(raw, loadedDataConverter, raw, namespace)));
     const items = await Promise.all(listed.filter((info) => hasTag(info, filter)).map((info) => entryOf(client, info)));
     const token = page.nextPageToken ?? [];
@@ -152,7 +176,7 @@ async function paged<Entry>(
     if (after !== undefined && grpcCode(error) === GRPC.unknown) {
       throw new LonghaulError('invalid_input', 'The list has no such page: pass the "next" of the page before', { cause: error });
     }
-    throw grpcCode(error) === GRPC.invalidArgument ? badQuery(client, filter, error) : error;
+    throw error;
   }
 }
 
@@ -178,7 +202,7 @@ function checkStatus(status: RunStatus): RunStatus {
 }
 
 /** Returns a filter in Temporal's list filter language. */
-export function visibilityQuery(all: ExecutionFilter): string {
+export function visibilityQuery(all: ExecutionFilter, starts: typeof runStarts = runStarts): string {
   const { agent, status, waitingFor, tag, query, runIdPrefix, workflowType, sessionOf, ...filter } = all;
   // A run that continued as new has several executions, but is listed once.
   const isOfType = workflowType === undefined ? IS_RUN : `WorkflowType IN (${quoted(workflowType)})`;
@@ -190,18 +214,28 @@ export function visibilityQuery(all: ExecutionFilter): string {
   if (sessionOf !== undefined)
     conditions.push(`${SEARCH_ATTRIBUTES.session} ${sessionOf === true ? 'IS NOT NULL' : `= ${quoted(sessionOf)}`}`);
   if (runIdPrefix !== undefined) conditions.push(`WorkflowId STARTS_WITH ${quoted(runIdPrefix)}`);
-  conditions.push(...startConditions(filter));
+  conditions.push(...startConditions(filter, starts));
   if (query !== undefined) conditions.push(`(${query})`);
   conditions.push(...(filter.principalConditions ?? []));
   return conditions.join(' AND ');
 }
 
 /** Returns the conditions for the start time. Throws `invalid_input` for an invalid time. */
-function startConditions({ startedAfter, startedBefore }: ListFilter): string[] {
+function startConditions({ startedAfter, startedBefore }: ListFilter, starts: typeof runStarts): string[] {
   return [
-    ...(startedAfter === undefined ? [] : [`StartTime >= ${quoted(timeOf('startedAfter', startedAfter))}`]),
-    ...(startedBefore === undefined ? [] : [`StartTime < ${quoted(timeOf('startedBefore', startedBefore))}`]),
+    ...(startedAfter === undefined ? [] : [starts('>=', quoted(timeOf('startedAfter', startedAfter)))]),
+    ...(startedBefore === undefined ? [] : [starts('<', quoted(timeOf('startedBefore', startedBefore)))]),
   ];
+}
+
+/** The condition for the start of a run: its newest execution started later if it has continued as new, and then has the attribute. */
+function runStarts(compared: '>=' | '<', time: string): string {
+  const { started } = SEARCH_ATTRIBUTES;
+  return `(${started} ${compared} ${time} OR (${started} IS NULL AND ${executionStarts(compared, time)}))`;
+}
+
+function executionStarts(compared: '>=' | '<', time: string): string {
+  return `StartTime ${compared} ${time}`;
 }
 
 function timeOf(name: string, text: string): string {
@@ -248,6 +282,8 @@ export async function runEntry(client: Client, info: WorkflowExecutionInfo): Pro
   const user = attributes.get(SEARCH_ATTRIBUTES.user);
   const title = await titleOf(client, info);
   const tags = tagsOf(info);
+  const published = attributes.get(SEARCH_ATTRIBUTES.started);
+  const startTime = published instanceof Date ? published : info.startTime;
   const waitingFor = info.status.name === 'RUNNING' ? attributes.get(SEARCH_ATTRIBUTES.waitingFor) : undefined;
   return {
     runId: info.workflowId,
@@ -259,9 +295,9 @@ export async function runEntry(client: Client, info: WorkflowExecutionInfo): Pro
     ...(typeof user === 'string' && !isHashedUser(user) ? { user } : {}),
     ...defined({ title }),
     ...(tags.length > 0 ? { tags } : {}),
-    startTime: info.startTime.toISOString(),
+    startTime: startTime.toISOString(),
     endTime: info.closeTime?.toISOString() ?? null,
-    ...(info.closeTime === undefined ? {} : { durationMs: info.closeTime.getTime() - info.startTime.getTime() }),
+    ...(info.closeTime === undefined ? {} : { durationMs: info.closeTime.getTime() - startTime.getTime() }),
   };
 }
 

@@ -7,7 +7,7 @@ import { type AggregatedUsage, dollarsSpent } from '../core/domain/usage.ts';
 import { runOutcome } from '../temporal/run-workflow.ts';
 import { inBatches } from '../temporal/waiting.ts';
 import type { RunSort } from './client-options.ts';
-import { type ExecutionFilter, listRuns, type RunAmounts, type RunListEntry, runsPage, visibilityQuery } from './list.ts';
+import { type ExecutionFilter, listRuns, type RunAmounts, type RunListEntry, runsPage, search } from './list.ts';
 import { RunReader } from './reader.ts';
 import { statusFrom } from './recorded-views.ts';
 import { readRuns, UnreadReport, type UnreadRun } from './unread-runs.ts';
@@ -183,6 +183,6 @@ async function agentNames(client: Client, filter: ExecutionFilter, named: readon
 }
 
 async function count(client: Client, filter: ExecutionFilter): Promise<number> {
-  const { count: runs } = await client.workflow.count(visibilityQuery(filter));
+  const { count: runs } = await search(client, filter, (query) => client.workflow.count(query));
   return runs;
 }

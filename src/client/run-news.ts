@@ -264,7 +264,7 @@ class RunNews {
 
   /** Records that a run has started, once. */
   async #noteStart(info: WorkflowExecutionInfo, run: FeedRun, since: Date): Promise<void> {
-    if (info.startTime < since || this.#isNoted('started', run.runId, run.startTime)) return;
+    if (new Date(run.startTime) < since || this.#isNoted('started', run.runId, run.startTime)) return;
     if (!(await isContinued(this.#client, info))) this.#note({ type: 'started', run });
   }
 

@@ -30,6 +30,8 @@ export const SEARCH_ATTRIBUTES = {
   tenant: 'LonghaulTenant',
   /** The user of the principal, hashed if the clients of the namespace do so. */
   user: 'LonghaulUser',
+  /** When the run started: only runs that have continued as new have it, because Temporal lists the start of an execution. */
+  started: 'LonghaulStarted',
 } as const;
 
 /** The types of the search attributes, as named by the Temporal CLI. */
@@ -41,6 +43,7 @@ export const SEARCH_ATTRIBUTE_TYPES = {
   LonghaulSession: 'Keyword',
   LonghaulTenant: 'Keyword',
   LonghaulUser: 'Keyword',
+  LonghaulStarted: 'Datetime',
 } as const;
 
 /** The memo key for the result of a cancelled run, whose closing event cannot carry one. */

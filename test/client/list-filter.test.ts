@@ -1,4 +1,6 @@
+import { status } from '@grpc/grpc-js';
 import { expect, test } from 'vitest';
+import { countRuns } from '../../src/client/ranked-runs.ts';
 import { visibilityQuery } from '../../src/client/list.ts';
 import type { RunStatus } from '../../src/core/domain/run.ts';
 
@@ -6,4 +8,30 @@ test('a list with an unknown status is refused before the server is asked, with 
   expect(() => visibilityQuery({ status: 'runing' as RunStatus })).toThrow(
     /the list: "status" is "runing": write one of .*"running".*Did you mean "running"\?/,
   );
+});
+
+/** A client whose server refuses queries with this text, and the queries that it got. */
+function refusing(refused: string): { client: Parameters<typeof countRuns>[0]; asked: string[] } {
+  const asked: string[] = [];
+  const count = async (query: string): Promise<{ count: number }> => {
+    asked.push(query);
+    if (query.includes(refused)) throw Object.assign(new Error('no'), { code: status.INVALID_ARGUMENT, details: 'no', metadata: {} });
+    return { count: 3 };
+  };
+  const client = { workflow: { count }, options: { namespace: 'acme' } };
+  return { client: client as unknown as Parameters<typeof countRuns>[0], asked };
+}
+
+test('in a namespace without the start of runs, filters by time apply to the start of the newest execution', async () => {
+  const { client, asked } = refusing('LonghaulStarted');
+  const filter = { startedAfter: '2026-07-01T00:00:00Z', agent: 'assistant' };
+  expect(await countRuns(client, filter, { by: 'agent' })).toMatchObject({ total: 3 });
+  expect(asked.filter((query) => !query.includes('LonghaulStarted'))).toHaveLength(2);
+  expect(asked.at(-1)).toContain("StartTime >= '2026-07-01T00:00:00.000Z'");
+});
+
+test('a filter that the server refuses in any form is explained, and asked no more often than needed', async () => {
+  const { client, asked } = refusing('Nope');
+  await expect(countRuns(client, { query: 'Nope = 1' }, { by: 'status' })).rejects.toThrow(/check the query "Nope = 1"/);
+  expect(new Set(asked).size).toBe(asked.length);
 });

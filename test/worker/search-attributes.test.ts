@@ -3,6 +3,7 @@ import type { KnownSearchAttributes } from '../../activities/runtime.ts';
 import { ensureSearchAttributes, type SearchAttributeAccess } from '../../worker/plugin.ts';
 
 const KEYWORD = 2;
+const DATETIME = 6;
 const KEYWORD_LIST = 7;
 const TEXT = 1;
 const ALL = {
@@ -13,6 +14,7 @@ const ALL = {
   LonghaulSession: KEYWORD,
   LonghaulTenant: KEYWORD,
   LonghaulUser: KEYWORD,
+  LonghaulStarted: DATETIME,
 };
 
 interface Namespace {
@@ -43,9 +45,11 @@ function server({ attributes, full = [], closed = false }: Namespace): SearchAtt
   };
   const workflowService = {
     countWorkflowExecutions: async ({ query }: { query?: string | null }) => {
-      const [name = '', operator = ''] = (query ?? '').split(' ');
+      const [name = '', operator = '', value = ''] = (query ?? '').replaceAll("'", '').split(' ');
       const type = attributes[name];
-      const takes = type === KEYWORD ? ['STARTS_WITH', 'IN'] : type === KEYWORD_LIST ? ['IN'] : [];
+      const isTime = !Number.isNaN(Date.parse(value));
+      const takes =
+        type === KEYWORD ? ['STARTS_WITH', 'IN', '='] : type === KEYWORD_LIST ? ['IN'] : type === DATETIME && isTime ? ['='] : [];
       return takes.includes(operator) ? { count: 0 } : refuse(3, `${operator} is not for ${name}`);
     },
   };
@@ -60,14 +64,17 @@ async function ensured(namespace: Namespace): Promise<{ has: KnownSearchAttribut
 
 test('a namespace without search attributes gets all of them, each with its type', async () => {
   const attributes = {};
-  expect(await ensured({ attributes })).toEqual({ has: { agentAndStatus: true, waitingFor: true, tag: true }, warnings: [] });
+  expect(await ensured({ attributes })).toEqual({
+    has: { agentAndStatus: true, waitingFor: true, tag: true, started: true },
+    warnings: [],
+  });
   expect(attributes).toEqual(ALL);
 });
 
 test('a namespace with those for agent and status, and no room for lists, works with these two', async () => {
   const { LonghaulWaitingFor: _, LonghaulTag: __, ...two } = ALL;
   const { has, warnings } = await ensured({ attributes: two, full: [KEYWORD_LIST] });
-  expect(has).toEqual({ agentAndStatus: true, waitingFor: false, tag: false });
+  expect(has).toEqual({ agentAndStatus: true, waitingFor: false, tag: false, started: true });
   expect(warnings).toEqual([
     'Runs in namespace "team" cannot be found by what they wait for or tag: search attributes are missing (no room for type 7). ' +
       'An administrator can add them: temporal operator search-attribute create --namespace team --name LonghaulWaitingFor --type KeywordList --name LonghaulTag --type KeywordList',
@@ -76,7 +83,7 @@ test('a namespace with those for agent and status, and no room for lists, works 
 
 test('a namespace where one attribute has another type is reported, and gets the others', async () => {
   const { has, warnings } = await ensured({ attributes: { LonghaulStatus: TEXT } });
-  expect(has).toEqual({ agentAndStatus: false, waitingFor: true, tag: true });
+  expect(has).toEqual({ agentAndStatus: false, waitingFor: true, tag: true, started: true });
   expect(warnings).toHaveLength(1);
   expect(warnings[0]).toContain('cannot be found by agent or status');
   expect(warnings[0]).toMatch(/--namespace team --name LonghaulStatus --type Keyword$/);
@@ -84,24 +91,28 @@ test('a namespace where one attribute has another type is reported, and gets the
 
 describe('if the operator service refuses workers, each attribute is tried by a search', () => {
   test.each([
-    [ALL, { agentAndStatus: true, waitingFor: true, tag: true }],
+    [ALL, { agentAndStatus: true, waitingFor: true, tag: true, started: true }],
+    [
+      { ...ALL, LonghaulStarted: KEYWORD },
+      { agentAndStatus: true, waitingFor: true, tag: true, started: false },
+    ],
     [
       { LonghaulAgent: KEYWORD, LonghaulStatus: KEYWORD },
-      { agentAndStatus: true, waitingFor: false, tag: false },
+      { agentAndStatus: true, waitingFor: false, tag: false, started: false },
     ],
     [
       { ...ALL, LonghaulWaitingFor: KEYWORD },
-      { agentAndStatus: true, waitingFor: false, tag: true },
+      { agentAndStatus: true, waitingFor: false, tag: true, started: true },
     ],
     [
       { ...ALL, LonghaulWaitingFor: TEXT },
-      { agentAndStatus: true, waitingFor: false, tag: true },
+      { agentAndStatus: true, waitingFor: false, tag: true, started: true },
     ],
     [
       { ...ALL, LonghaulAgent: KEYWORD_LIST },
-      { agentAndStatus: false, waitingFor: true, tag: true },
+      { agentAndStatus: false, waitingFor: true, tag: true, started: true },
     ],
-    [{}, { agentAndStatus: false, waitingFor: false, tag: false }],
+    [{}, { agentAndStatus: false, waitingFor: false, tag: false, started: false }],
   ])('%j', async (attributes, expected) => {
     const { has, warnings } = await ensured({ attributes, closed: true });
     expect(has).toEqual(expected);

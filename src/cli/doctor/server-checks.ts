@@ -141,7 +141,7 @@ async function answerTo(connection: AnsweringServer['connection'], attempt: () =
 }
 
 /** The server's numbers for the types, as in `worker/plugin.ts`. */
-const TYPE_NUMBERS = { Keyword: 2, KeywordList: 7 } as const;
+const TYPE_NUMBERS = { Keyword: 2, Datetime: 6, KeywordList: 7 } as const;
 
 async function checkSearchAttributes(examination: Examination): Promise<Finding> {
   return withNamespace(examination, async (server) => {

@@ -258,6 +258,8 @@ export interface AgentSnapshot extends SnapshotParts {
   tenantDigest?: string;
   /** The run has tags, and the namespace has the search attribute for them. */
   tagAttribute?: true;
+  /** The namespace has the search attribute with the start of a run that has continued as new. */
+  startedAttribute?: true;
   /** The document, if the run executes a program. The other fields are then shared by all of its steps. */
   program?: ProgramDocument;
   /** The limits of the agents and programs that the program's steps run, by name. Absent: the run shares no limit with them. */

@@ -24,6 +24,7 @@ export interface FakeTemporalOptions {
 }
 
 const KEYWORD = 2;
+const DATETIME = 6;
 const KEYWORD_LIST = 7;
 
 /** The search attributes of a namespace where workers have run. */
@@ -35,6 +36,7 @@ export const ALL_ATTRIBUTES: Readonly<Record<string, number>> = {
   LonghaulSession: KEYWORD,
   LonghaulTenant: KEYWORD,
   LonghaulUser: KEYWORD,
+  LonghaulStarted: DATETIME,
 };
 
 type Answer = (request: Record<string, unknown>) => object;
