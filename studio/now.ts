@@ -20,10 +20,21 @@ const BEGINS_WITHIN = 3_000;
  */
 export function waitsOf(view: StatusView, { now, isAsked }: { now: number; isAsked: boolean }): Wait[] {
   const { nows } = TEXTS;
-  const { status, waitingFor, waitingChildren = [], running = [], postponed = [], queued, missing = [], archiving } = view;
+  const {
+    status,
+    waitingFor,
+    waitingChildren = [],
+    running = [],
+    postponed = [],
+    queued,
+    missing = [],
+    archiving,
+    waitsForWorker: wait,
+  } = view;
   const found: Wait[] = [];
   const say = (text: string, tone: Wait['tone'] = 'calm'): void => void found.push({ text, tone });
-  if (hasNotBegun(view) && now - Date.parse(view.startTime) >= BEGINS_WITHIN) say(nows.noWorker, 'warn');
+  if (wait !== undefined) say(nows.worker(wait.why, wait.taskQueue, moment(wait.since)), 'warn');
+  else if (hasNotBegun(view) && now - Date.parse(view.startTime) >= BEGINS_WITHIN) say(nows.noWorker, 'warn');
   if (status === 'paused') say(nows.paused, 'warn');
   if (status === 'idle') say(nows.idle);
   if (!isAsked && status === 'pending_confirmation' && waitingFor.length > 0) say(nows.decision(waitingFor.join(', ')), 'warn');

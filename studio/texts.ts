@@ -295,6 +295,12 @@ export const TEXTS = {
     below: (runs: number) => `${count(runs, 'run')} below ${runs === 1 ? 'waits' : 'wait'} for a decision.`,
     noWorker:
       'No worker has begun it. It waits on the server, for as long as it takes, until a worker polls its task queue: “longhaul doctor” says which queues are polled.',
+    worker: (why: string, queue: string, since: string) =>
+      ({
+        no_worker: `No worker polls the task queue “${queue}”: it waits since ${since} until one does.`,
+        no_build: `No worker of the task queue “${queue}” has the build that it needs: it waits since ${since}. “longhaul doctor” says what to do.`,
+        failing: `A workflow task fails again and again since ${since}: the Temporal UI shows why.`,
+      })[why] ?? `The workers of the task queue “${queue}” have not taken its task since ${since}: they are busy, or have ended.`,
     refused: (what: string, times: number, code: string) =>
       `${what}: the provider has refused ${times === 1 ? 'it once' : `it ${digits(times)} times`} (${code})`,
     tried: (when: string) => `it is tried again at ${when}`,

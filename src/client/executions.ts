@@ -17,6 +17,7 @@ import { GRPC, grpcCode, isRetryableQueryError, isUnanswered, retryQueryAfterMs 
 import { sleep } from '../temporal/waiting.ts';
 import { missingThings } from './missing-workers.ts';
 import { requireRun } from './visibility.ts';
+import { waitingTask, type WaitingTask } from './worker-waits.ts';
 import { sessionOf } from '../core/domain/sessions.ts';
 
 /** The state of the newest execution of a run. */
@@ -32,6 +33,10 @@ export interface NewestExecution {
   running: RunningCall[];
   /** What calls wait for because no worker has had it so far. */
   missing: Missing[];
+  /** The task that has waited for a worker for some seconds. */
+  waitingTask?: WaitingTask;
+  /** The task queue of the run. */
+  taskQueue: string;
 }
 
 /** The chain of executions of a run. Each is looked up once, since its data never changes. */
@@ -52,7 +57,9 @@ export class RunChain {
     requireRun(this.#client, this.#runId, type);
     const [running, missing] = await Promise.all([runningCalls(this.#client, description), missingThings(this.#client, description)]);
     const kind = type === PROGRAM_RUN ? 'program' : 'agent';
-    return { executionId: runId, kind, status: status.name, closed: hasEndedAs(status.name), running, missing };
+    const task = defined({ waitingTask: waitingTask(description) });
+    const { taskQueue } = description;
+    return { executionId: runId, kind, status: status.name, closed: hasEndedAs(status.name), running, missing, taskQueue, ...task };
   }
 
   /** Returns all executions that the server has, oldest first: the server removes the oldest first. Throws `run_not_found`. */

@@ -131,6 +131,7 @@ export type {
   RefusedCall,
   WaitingForBatch,
   RunningCall,
+  WorkerWait,
   DecisionReceipt,
   MessageReceipt,
   PauseReceipt,

@@ -3,6 +3,8 @@ import { LRUCache } from 'lru-cache';
 import type { AgentTraceHeader } from '../core/domain/agent-trace.ts';
 import type { ApprovalView } from '../core/domain/approvals.ts';
 import { errorCode, LonghaulError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
+import type { WorkerWait } from '../core/domain/views.ts';
 import type { Missing } from '../core/domain/missing-definitions.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RequestedParts, RunResultFields, TraceContext } from '../core/domain/result.ts';
@@ -17,6 +19,7 @@ import { sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/wait
 import type { ResultOptions, ResultParts } from './client-options.ts';
 import { type NewestExecution, type OwnApprovals, queryApprovals, queryRun, type RunApprovals, RunChain } from './executions.ts';
 import { withNewest } from './missing-workers.ts';
+import { waitForWorker } from './worker-waits.ts';
 import { readRuns, type UnreadRun, unreadError } from './unread-runs.ts';
 
 /**
@@ -43,11 +46,20 @@ export class RunReader {
     const { missing: reported = [], ...known } = status;
     if (execution.closed) return { ...known, waitingFor: [] };
     const missing = withNewest(reported, execution.missing);
+    const waitsForWorker = await this.#waitForWorker(execution, view !== undefined);
     return {
       ...known,
       ...(missing.length === 0 ? {} : { missing }),
+      ...defined({ waitsForWorker }),
       ...(execution.running.length === 0 ? {} : { running: execution.running }),
     };
+  }
+
+  /** A call may also have been in progress in a worker that was killed: then nothing waits yet, and nobody answers the query. */
+  async #waitForWorker({ waitingTask: task, taskQueue }: NewestExecution, isAnswered: boolean): Promise<WorkerWait | undefined> {
+    if (task !== undefined || isAnswered) return waitForWorker(this.#client, task);
+    const wait = await waitForWorker(this.#client, { kind: 'workflow', taskQueue, since: new Date() });
+    return wait?.why === 'no_worker' ? wait : undefined;
   }
 
   /** Returns the pending approvals of the run and of all its descendants, each with the run that waits, and the remembered decisions. */

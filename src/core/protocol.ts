@@ -194,6 +194,7 @@ export type {
   RecordPage,
   RefusedCall,
   RunningCall,
+  WorkerWait,
   StatusView,
   StepsPage,
   WaitingForBatch,

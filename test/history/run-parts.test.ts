@@ -73,6 +73,7 @@ async function readRuns(): Promise<Map<string, RecordedServerRun>> {
       kind: 'agent',
       status: 'COMPLETED',
       closed: true,
+      taskQueue: 'desks',
       running: [],
       missing: [],
     } satisfies NewestExecution;

@@ -297,7 +297,7 @@ function checkPollers({ pollers }: QueueAnswer, { taskQueue }: AnsweringServer):
   if (count > 0) return ok(`${counted(count, 'worker')} polled the task queue "${taskQueue}" within the last minutes.`);
   return warn(
     `No worker polls the task queue "${taskQueue}": runs that are started wait until one does.`,
-    'longhaul dev --agents ./agents.ts',
+    'longhaul worker --agents ./agents.ts',
   );
 }
 
@@ -327,15 +327,19 @@ function checkBuilds({ pollers, versioningInfo }: QueueAnswer, server: Answering
 /** Tasks that have waited longer are a sign of too few workers. */
 const OLD_SECONDS = 30;
 
-function checkBacklog({ stats }: QueueAnswer, { taskQueue }: AnsweringServer): Finding {
+function checkBacklog(queue: QueueAnswer, server: AnsweringServer): Finding {
+  const { stats, pollers } = queue;
+  const { taskQueue } = server;
   if (!stats) return skipped('The server does not say how many tasks wait.');
   const count = Number(stats.approximateBacklogCount ?? 0);
   const age = Number(stats.approximateBacklogAge?.seconds ?? 0);
   if (age < OLD_SECONDS) return ok(`${counted(count, 'workflow task')} in the task queue "${taskQueue}", the oldest for ${age} s.`);
-  return warn(
-    `${counted(count, 'workflow task')} in the task queue "${taskQueue}", the oldest for ${age} s: there are too few workers.`,
-    'longhaul worker --agents ./agents.ts',
-  );
+  const waits = `${counted(count, 'workflow task')} in the task queue "${taskQueue}", the oldest for ${age} s`;
+  // More workers with a build that is not current would take none of these tasks.
+  const builds = checkBuilds(queue, server);
+  if (builds.status === 'warn') return { ...builds, summary: `${waits}: ${builds.summary}` };
+  const why = (pollers?.length ?? 0) === 0 ? 'no worker polls it' : 'there are too few workers';
+  return warn(`${waits}: ${why}.`, 'longhaul worker --agents ./agents.ts');
 }
 
 /** The number of newest open runs that are read. */

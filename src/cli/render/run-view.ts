@@ -1,5 +1,6 @@
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
+import { workerWaitText } from '../../client/worker-waits.ts';
 import { requireRun } from '../../client/visibility.ts';
 import type { ApprovalView, Decision, RefusedRequest, RememberedDecision } from '../../core/domain/approvals.ts';
 import { errorCode, errorMessage } from '../../core/domain/errors.ts';
@@ -23,6 +24,7 @@ import {
   type StopReason,
 } from '../../core/domain/run.ts';
 import { sessionTotals, type SessionView } from '../../core/domain/sessions.ts';
+import type { WorkerWait } from '../../core/domain/views.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { callsText, isCutOff, notRunTexts, type StepResult } from '../../core/domain/tool-calls.ts';
 import { type AggregatedUsage, cachedText, costText, dollarsSpent } from '../../core/domain/usage.ts';
@@ -61,6 +63,8 @@ export interface RunView extends Pick<StatusView, StatusField> {
   lastError: string | null;
   /** Everything that the run waits for because no worker that took its tasks has had it so far. */
   missing: Missing[];
+  /** Why no worker takes the run's tasks; null if one does. */
+  waitsForWorker: WorkerWait | null;
   /** The events that are being sent to the archive; null if there are none. */
   archiving: Archiving | null;
   /** The events of the run that are not in the archive. */
@@ -132,7 +136,7 @@ async function liveView(handle: RunHandle<JsonValue>): Promise<RunView> {
 /** Returns the view of a run from its own status and records. */
 function viewOfStatus(status: StatusView, records: RunRecord[]): RunView {
   const { runId, agentName, usage, toolCallsTotal, startTime, limits, queued, lastError, running = [] } = status;
-  const { archiving = null, notArchived = [], missing = [], postponed = [] } = status;
+  const { archiving = null, notArchived = [], missing = [], postponed = [], waitsForWorker = null } = status;
   const steps = stepsOf(records);
   const events = records.filter((record) => record.type === 'event');
   return {
@@ -161,6 +165,7 @@ function viewOfStatus(status: StatusView, records: RunRecord[]): RunView {
     queued,
     lastError: lastError ?? null,
     missing,
+    waitsForWorker,
     archiving,
     notArchived,
     postponed,
@@ -281,6 +286,7 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
       ['Deadline', session === null ? deadlineText(startTime, limits?.deadlineMs) : undefined],
       ['Queued', run.queued === 0 ? undefined : counted(run.queued, 'message')],
       ...run.postponed.map(({ toolName, until, reason }): Fact => ['Waits', printableLine(`${toolName} until ${until}: ${reason}`)]),
+      ['Waits', run.waitsForWorker === null ? undefined : printableLine(workerWaitText(run.waitsForWorker))],
       ...run.missing.map((one): Fact => ['Waits', printableLine(missingText(one))]),
       ['Archive', run.archiving === null ? undefined : `takes ${eventsText(run.archiving)} since ${run.archiving.since}`],
       ...run.notArchived.map((range): Fact => ['Archive', printable(`lacks ${eventsText(range)}: ${range.message}`)]),

@@ -75,6 +75,35 @@ const POSTPONED = s.object({
 /** A tool call that is postponed only by the time. */
 export interface PostponedCall extends s.ValueOf<typeof POSTPONED> {}
 
+const WORKER_WAIT = s.object({
+  /**
+   * `no_worker`: none polls the task queue. `no_build`: none of those that do has the build that the run needs, or no build is current.
+   * `busy`: workers poll it, and have not taken the task. `failing`: they take the workflow task, and it fails each time.
+   */
+  why: s.oneOf('no_worker', 'no_build', 'busy', 'failing'),
+  /** The task queue of the task that waits. */
+  taskQueue: s.TEXT,
+  /** Since when it waits, ISO 8601. */
+  since: s.TIMESTAMP,
+  /** The activity that waits, such as `callModel`. Absent: a workflow task. */
+  activity: s.optional(s.TEXT),
+  /** The number of workers that have polled the task queue within the last minute: one that was killed counts until then. */
+  workers: s.NUMBER,
+  /** The last time that one of them polled, ISO 8601. Absent if there are none. */
+  lastPollAt: s.optional(s.TIMESTAMP),
+  /** The builds of these workers. Absent if they are not tied to builds. */
+  builds: s.optional(s.listOf(s.TEXT)),
+  /** The build that the run needs: the one that it is pinned to, or the current one. Absent if there is none. */
+  build: s.optional(s.TEXT),
+  /** The attempts of a workflow task that fails. */
+  attempts: s.optional(s.NUMBER),
+  /** The tasks that wait in the task queue, estimated. Absent if there are none, or if the server does not say. */
+  backlog: s.optional(s.NUMBER),
+});
+
+/** Why no worker has taken a task of a run that has waited for some seconds. */
+export interface WorkerWait extends s.ValueOf<typeof WORKER_WAIT> {}
+
 const STATUS_MEMBERS = {
   /** The version of this form: 1. */
   version: s.VERSION,
@@ -124,6 +153,8 @@ const STATUS_MEMBERS = {
   lastError: s.optional(s.TEXT),
   /** The definitions that every worker which took the run's tasks has lacked so far. Absent if there are none. */
   missing: s.optional(s.listOf(s.anyObject<Missing>())),
+  /** Present if a task of the run has waited for a worker for some seconds. Added only by the client. */
+  waitsForWorker: s.optional(s.shape<WorkerWait>(WORKER_WAIT)),
   /** The events that the archive is storing: the run continues or ends afterwards. */
   archiving: s.optional(ARCHIVING),
   /** The events that are not in the archive because storing them failed. */

@@ -183,8 +183,18 @@ export const BROKEN: readonly BrokenEnvironment[] = [
     name: 'tasks that wait for minutes',
     check: 'backlog',
     status: 'warn',
-    names: /30 workflow tasks[^]*240 s/,
+    names: /30 workflow tasks[^]*240 s: there are too few workers/,
     server: { backlog: { count: 30, ageSeconds: 240 } },
+  },
+  {
+    name: 'tasks that wait because no build is current',
+    check: 'backlog',
+    status: 'warn',
+    names: /240 s: .*none is current[^]*set-current-version .*--build-id b7/,
+    server: {
+      backlog: { count: 30, ageSeconds: 240 },
+      pollers: [{ identity: '1@host', deploymentOptions: { deploymentName: 'shop', buildId: 'b7' } }],
+    },
   },
   {
     name: 'open runs of an agent that the module lacks',

@@ -127,6 +127,6 @@ test('commands of a report name the agents module and the server that were exami
   environment.flags.namespace = 'default';
   const { checks } = await environment.examine();
   const commandOf = (name: string): string | undefined => checks.find((check) => check.name === name)?.command;
-  expect(commandOf('pollers')).toBe(`longhaul dev --agents ${environment.flags.agents}`);
+  expect(commandOf('pollers')).toMatch(`longhaul worker --agents ${environment.flags.agents} --address `);
   expect(commandOf('known-agents')).toBe(`longhaul list --status running --address ${environment.flags.address} --namespace default`);
 });

@@ -35,6 +35,7 @@ const view: RunView = {
   queued: 0,
   lastError: null,
   missing: [],
+  waitsForWorker: null,
   archiving: null,
   postponed: [],
   notArchived: [],

@@ -27,7 +27,7 @@ test('lists, filters, counts and durations go by the start of a run, and not of 
   const between = await endOfFirst(testbed, runId);
   expect(Date.parse(startTime)).toBeLessThan(between.getTime());
   const listed = (filter: object = {}): Promise<RunListEntry[]> => Array.fromAsync(client.list({ runIdPrefix, ...filter }));
-  await until(async () => (await listed())[0]?.endTime, 'the run is listed with its end');
+  await until(async () => typeof (await listed())[0]?.endTime === 'string', 'the run is listed with its end');
 
   const [entry] = await listed();
   expect(entry).toMatchObject({ startTime, durationMs: Date.parse(entry?.endTime ?? '') - Date.parse(startTime) });

@@ -33,6 +33,7 @@ import { invoice, reader, readInvoice } from '../../../examples/cookbook/structu
 import { isDrained, makeCurrent } from '../../../examples/cookbook/versioned-deploy.ts';
 import { monitor } from '../../../examples/options/agents.ts';
 import { openai } from '../../../worker/index.ts';
+import { callCli } from '../../cli/call-cli.ts';
 import { completion, startBatchApi } from '../../fakes/batch-api.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { callTool, failWith, hang, say, scriptedModel, structured } from '../../../src/testing/index.ts';
@@ -271,7 +272,10 @@ test('a run that makes no progress shows what it waits for', async () => {
   await using testbed = await Testbed.open();
   const client = clientOf(testbed);
   const { runId } = await client.start(refundDesk, { input: 'It came back' });
-  expect((await diagnose(client, runId, 500)).next).toContain('Start a worker');
+  const { taskQueue } = testbed;
+  await until(async () => (await diagnose(client, runId)).waitsFor === `a worker: none polls task queue "${taskQueue}"`, 'nobody takes it');
+  const { stdout } = await callCli(['show', runId, '--address', testbed.address]);
+  expect(stdout).toMatch(new RegExp(`Waits +for a worker since .*: no worker polls task queue "${taskQueue}"`));
 
   const failing = defineTool({
     name: 'call_bank',
@@ -282,7 +286,9 @@ test('a run that makes no progress shows what it waits for', async () => {
   });
   const caller = defineAgent({ name: 'caller', model: 'openai/m', tools: [failing] });
   const scripted = scriptedModel([callTool('refund', { order: 42, amount: 150 }), callTool('call_bank'), hang()]);
-  await testbed.work({ agents: [refundDesk, caller], providers: { openai: scripted } });
+  const refused = defineAgent({ name: 'refused', model: 'down/m', limits: { deadline: '1h' } });
+  const down = scriptedModel([failWith('model_rate_limited', 'slow down', { retryAfter: '5m' }), hang()]);
+  await testbed.work({ agents: [refundDesk, caller, refused], providers: { openai: scripted, down } });
   await until(async () => (await diagnose(client, runId)).waitsFor === 'a decision on refund', 'the refund waits');
   const call = await client.start(caller, { input: 'Call' });
   await until(
@@ -291,9 +297,14 @@ test('a run that makes no progress shows what it waits for', async () => {
   );
   const unknown = await client.start('clrek', { input: 'Hi' });
   await until(async () => (await diagnose(client, unknown.runId)).waitsFor === 'a worker with agent "clrek"', 'nobody has it');
-  for (const id of [runId, call.runId, unknown.runId]) await client.handle(id).cancel('the test is over');
+  const waiting = await client.start(refused, { input: 'Hi' });
+  await until(
+    async () => /^the provider, which has refused callModel/.test((await diagnose(client, waiting.runId)).waitsFor),
+    'it is down',
+  );
+  for (const id of [runId, call.runId, unknown.runId, waiting.runId]) await client.handle(id).cancel('the test is over');
   await client.handle(runId).result();
-  expect(await diagnose(client, runId)).toMatchObject({ waitsFor: 'nothing: cancelled' });
+  expect(await diagnose(client, runId)).toMatchObject({ waitsFor: 'nothing: it has ended (cancelled)' });
 });
 
 test('new runs begin on the build that was made current, and a build without runs is drained', async () => {
