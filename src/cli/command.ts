@@ -8,6 +8,7 @@ import { defined } from '../core/domain/json.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { printableLine, shellCommand, withoutEnd } from '../core/domain/text.ts';
 import type { CommandIo, ServerFlags } from './define-command.ts';
+import { EXIT_CODES } from './exit-codes.ts';
 import { untilInterrupted } from './terminal.ts';
 
 /** Ids that a message names. */
@@ -90,9 +91,40 @@ export async function printList<Entry>(
   return 0;
 }
 
-/** Notes that a list lacks what a run would add, because it could not be read. */
-export function noteUnread({ output }: Pick<CommandIo, 'output'>, { runId, code, message }: UnreadRun): void {
-  output.note(`The list is incomplete: run "${printableLine(runId)}" could not be read (${code}): ${printableLine(message)}`);
+/** The most unread runs that are named. */
+const NAMED_UNREAD = 5;
+
+/** Keeps the runs that a list could not read, to say so in one line at its end: it lacks what they would add. */
+export class UnreadNote {
+  readonly #io: Pick<CommandIo, 'output'>;
+  readonly #unread: UnreadRun[] = [];
+
+  constructor(io: Pick<CommandIo, 'output'>) {
+    this.#io = io;
+  }
+
+  get isEmpty(): boolean {
+    return this.#unread.length === 0;
+  }
+
+  readonly add = (run: UnreadRun): void => void this.#unread.push(run);
+
+  /** Prints the line if there are such runs, and returns the exit code of the command. */
+  end(): number {
+    const [first] = this.#unread;
+    if (first === undefined) return EXIT_CODES.ok.code;
+    const { code, message } = first;
+    const named = this.#unread.slice(0, NAMED_UNREAD).map(({ runId }) => `"${printableLine(runId)}"`);
+    const more = this.#unread.length - named.length;
+    const isOne = this.#unread.length === 1;
+    const which = isOne ? `run ${named.join('')}` : `${this.#unread.length} runs`;
+    const rest = isOne ? '' : `. They are ${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+    this.#io.output.note(
+      `The list is incomplete: ${which} could not be read (${isOne ? '' : 'the first: '}${code}): ${withoutEnd(printableLine(message), '.')}${rest}`,
+    );
+    this.#unread.length = 0;
+    return EXIT_CODES.incomplete.code;
+  }
 }
 
 /** The server that a command uses. */

@@ -1,6 +1,7 @@
 import type { DecidedOn, ListedApproval } from '../../client/approvals.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
+import type { UnreadRun } from '../../client/unread-runs.ts';
 import { type ApprovalView, decider, NO_DIGEST } from '../../core/domain/approvals.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import { defined, type JsonValue } from '../../core/domain/json.ts';
@@ -8,7 +9,7 @@ import { isTerminal } from '../../core/domain/run.ts';
 import { ANYWHERE, printableLine, shellCommand } from '../../core/domain/text.ts';
 import type { DecisionReceipt } from '../../core/protocol.ts';
 import { sleep } from '../../temporal/waiting.ts';
-import { noteUnread, osUser, sendWithId, serverOptions, withClient, withRun } from '../command.ts';
+import { osUser, sendWithId, serverOptions, UnreadNote, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { approvalLines, rememberedLines } from '../render/approvals.ts';
 import { DECIDED } from '../render/event-lines.ts';
@@ -188,15 +189,19 @@ export async function approvalsOfAll(io: CommandIo, client: Pick<LonghaulClient,
     follow,
   };
   const printer = new ApprovalPrinter(io, flags);
-  for await (const { runId, ...waiting } of client.approvals({
-    ...filter,
-    signal: io.terminal.signal,
-    onUnread: (run) => noteUnread(io, run),
-  }))
+  const unread = new UnreadNote(io);
+  const onUnread = (run: UnreadRun): void => {
+    unread.add(run);
+    // A list that is followed has no end to say it at.
+    if (follow) unread.end();
+  };
+  for await (const { runId, ...waiting } of client.approvals({ ...filter, signal: io.terminal.signal, onUnread }))
     printer.print(runId, waiting);
-  printer.end();
-  return 0;
+  printer.end(unread.isEmpty ? NOTHING_WAITS : 'No run that could be read waits for a decision.');
+  return unread.end();
 }
+
+const NOTHING_WAITS = 'Nothing waits for a decision.';
 
 /** Prints the pending approvals of one run and its remembered decisions; with `--json` all of them as one value. */
 export async function approvalsOfRun(io: CommandIo, run: QueriedRun, flags: ApprovalsFlags): Promise<number> {
@@ -258,7 +263,7 @@ class ApprovalPrinter {
     this.#printed += 1;
   }
 
-  end(): void {
-    if (this.#printed === 0 && !this.#io.output.json) this.#io.output.note('Nothing waits for a decision.');
+  end(none = NOTHING_WAITS): void {
+    if (this.#printed === 0 && !this.#io.output.json) this.#io.output.note(none);
   }
 }

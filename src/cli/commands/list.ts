@@ -3,7 +3,7 @@ import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { quoted } from '../../client/visibility.ts';
 import { defined } from '../../core/domain/json.ts';
 import { inBatches } from '../../temporal/waiting.ts';
-import { noteUnread, printList, withClient } from '../command.ts';
+import { printList, UnreadNote, withClient } from '../command.ts';
 import type { CommandIo } from '../define-command.ts';
 import { type EntryColumn, entryLines, leastOfIds, type Output, pointInTime } from '../output.ts';
 import { principalText } from '../render/run-view.ts';
@@ -13,21 +13,23 @@ import type { ListFlags } from '../run-commands.ts';
 
 /** Lists runs: a table, or one JSON object per line. */
 export async function list(io: CommandIo, flags: ListFlags): Promise<number> {
-  return withClient(io, flags, ({ client }) =>
-    printList(io, listRuns(io, client, flags), {
+  return withClient(io, flags, async ({ client }) => {
+    const unread = new UnreadNote(io);
+    await printList(io, listRuns(client, flags, unread), {
       json: (entry) => ({ ...entry, agentName: entry.agentName ?? null, status: entry.status ?? null }),
       lines: (entries) => listLines(entries, io.output),
       none: 'No runs.',
-    }),
-  );
+    });
+    return unread.end();
+  });
 }
 
 /** Runs that are described at once. */
 const ASKED_AT_ONCE = 10;
 
 /** Yields the runs. Runs that wait for a person include their first input, which the server stores with each run but does not list. */
-function listRuns(io: CommandIo, client: LonghaulClient, flags: ListFlags): AsyncIterable<ListedRun> {
-  const runs = client.list({ ...filterOf(flags), onUnread: (run) => noteUnread(io, run) });
+function listRuns(client: LonghaulClient, flags: ListFlags, unread: UnreadNote): AsyncIterable<ListedRun> {
+  const runs = client.list({ ...filterOf(flags), onUnread: unread.add });
   return flags.waiting === undefined ? runs : inBatches(runs, ASKED_AT_ONCE, (entry) => withQuestion(client, entry));
 }
 

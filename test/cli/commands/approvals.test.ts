@@ -55,9 +55,37 @@ test('a run that could not be read is named next to the list', async () => {
       yield await Promise.resolve({ runId: 'clerk-1', about, ...waiting() });
     },
   };
-  expect(await approvalsOfAll(io, client, {})).toBe(0);
+  expect(await approvalsOfAll(io, client, {})).toBe(10);
   expect(stdout()).toContain('npx longhaul approve clerk-1 c1');
   expect(stderr()).toBe('The list is incomplete: run "clerk-9" could not be read (server_unreachable): it no longer answers\n');
+});
+
+/** A client none of whose waiting runs can be read. */
+function clientWithout(...runIds: string[]): Parameters<typeof approvalsOfAll>[1] {
+  return {
+    // oxlint-disable-next-line require-yield -- there are no approvals
+    async *approvals({ onUnread } = {}) {
+      await Promise.resolve();
+      for (const runId of runIds) onUnread?.({ runId, code: 'encryption_key_missing', message: 'it needs key "k1".' });
+    },
+  };
+}
+
+test('if no waiting run can be read, one line says so for all of them, and nobody is told that nothing waits', async () => {
+  const { io, stderr } = commandIo();
+  const client = clientWithout('clerk-1', 'clerk-2', 'clerk-3', 'clerk-4', 'clerk-5', 'clerk-6', 'clerk-7');
+  expect(await approvalsOfAll(io, client, {})).toBe(10);
+  expect(stderr()).toBe(
+    'No run that could be read waits for a decision.\n' +
+      'The list is incomplete: 7 runs could not be read (the first: encryption_key_missing): it needs key "k1". ' +
+      'They are "clerk-1", "clerk-2", "clerk-3", "clerk-4", "clerk-5" and 2 more\n',
+  );
+});
+
+test('a list that is followed names each run that cannot be read when it is found', async () => {
+  const { io, stderr } = commandIo();
+  await approvalsOfAll(io, clientWithout('clerk-1', 'clerk-2'), { follow: true });
+  expect(stderr().match(/run "clerk-\d" could not be read/g)).toHaveLength(2);
 });
 
 test('texts of users and models cannot control the terminal, hide, or pass for a line of the program', async () => {
