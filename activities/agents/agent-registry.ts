@@ -1,6 +1,6 @@
 import { type AnyAgent, parseDeps } from '../../src/define/agent-definition.ts';
 import type { AnyTool, McpServerDefinition } from '../../src/define/tool-definition.ts';
-import { UsageError } from '../../src/core/domain/errors.ts';
+import { type ErrorCode, UsageError } from '../../src/core/domain/errors.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import type { MissingThing } from '../../src/core/domain/missing-definitions.ts';
 import { agentModels, summaryModelsOf, type ToolOwner } from '../../src/core/domain/agent.ts';
@@ -132,15 +132,22 @@ export class AgentRegistry {
     const known = serverName === undefined ? tools : agent?.mcp?.map(({ name }) => name);
     const kind = serverName === undefined ? 'tool' : 'MCP server';
     const name = serverName ?? toolName;
-    return missingOnWorker(
-      'unknown_tool',
-      `No ${kind} "${name}" of ${owner.ofProgram ? 'program' : 'agent'} "${owner.agentName}" in this worker`,
-      {
-        kind,
-        name,
-        known: [...(known ?? [])],
-      },
-    );
+    return this.missingPart('unknown_tool', { kind, name, known: [...(known ?? [])] }, owner);
+  }
+
+  /**
+   * Returns the error of a worker that lacks a part of an agent or a program. If it lacks the agent, that is what is missing: the agent may
+   * have been renamed or removed since the run began.
+   */
+  missingPart(code: ErrorCode, part: MissingThing, { agentName, ofProgram }: ToolOwner, detail = ''): MissingOnWorkerError {
+    const what = `${part.kind} "${part.name}"${detail}`;
+    if (ofProgram || this.#agents.has(agentName))
+      return missingOnWorker(code, `No ${what} of ${ofProgram ? 'program' : 'agent'} "${agentName}" in this worker`, part);
+    return missingOnWorker(code, `No agent "${agentName}" in this worker, of which the run needs ${what}`, {
+      kind: 'agent',
+      name: agentName,
+      known: [...this.#agents.keys()],
+    });
   }
 
   /** Returns deps as the agent's schema parses them (defaults filled in), or unchanged if this worker lacks the agent. */

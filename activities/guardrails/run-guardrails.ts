@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { z } from 'zod';
-import { type AgentSnapshot, type ToolOwner, toolOwner } from '../../src/core/domain/agent.ts';
+import { type AgentSnapshot, toolOwner } from '../../src/core/domain/agent.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
 import type { ToolCall } from '../../src/core/domain/content.ts';
 import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
@@ -26,7 +26,6 @@ import type { AnyGuardrail, GuardrailAnswer, GuardrailContext, GuardrailContexts
 import { requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
 import { parseJsonText } from '../../src/model/parse-json.ts';
 import { jsonSchemaOf } from '../../src/schema/zod-schemas.ts';
-import { missingOnWorker, type MissingOnWorkerError } from '../attempts/failure.ts';
 import { callClient } from '../fresh-secrets.ts';
 import { SpentAttempts } from '../model-calls/ask-model.ts';
 import { eventsOf, queryRun, runIdOf } from '../run-queries/query-run.ts';
@@ -191,20 +190,11 @@ function pinnedGuardrails({ registry }: ActivityRuntime, snapshot: AgentSnapshot
   return guardrailsOf(snapshot, type).map((pinned) => {
     const known = registry.parts(owner)?.guardrails ?? [];
     const guardrail = known.find(({ name, type: of }) => name === pinned.name && of === pinned.type);
-    if (guardrail === undefined) throw missingGuardrail(owner, pinned, known);
+    if (guardrail === undefined) {
+      const missing = { kind: 'guardrail', name: pinned.name, known: known.map(({ name }) => name) };
+      throw registry.missingPart('unknown_guardrail', missing, owner, ` of type "${pinned.type}"`);
+    }
     return { pinned, guardrail };
-  });
-}
-
-function missingGuardrail(
-  { agentName }: ToolOwner,
-  { name, type }: GuardrailSnapshot,
-  known: readonly AnyGuardrail[],
-): MissingOnWorkerError {
-  return missingOnWorker('unknown_guardrail', `No guardrail "${name}" of type "${type}" of agent "${agentName}" in this worker`, {
-    kind: 'guardrail',
-    name,
-    known: known.map((one) => one.name),
   });
 }
 

@@ -56,16 +56,13 @@ export function requireHooks({ registry }: ActivityRuntime, hooks: readonly Hook
 }
 
 /** Returns this worker's version of a run's hook. Throws `unknown_hook` if it has none with that name and event. */
-export function pinnedHook(registry: Pick<AgentRegistry, 'shared' | 'parts'>, { name, on, of }: HookSnapshot): AnyHook {
+export function pinnedHook(registry: Pick<AgentRegistry, 'shared' | 'parts' | 'missingPart'>, { name, on, of }: HookSnapshot): AnyHook {
   const hooks = (of === undefined ? registry.shared : registry.parts({ agentName: of }))?.hooks ?? [];
   const hook = hooks.find((one) => one.name === name && one.on === on);
   if (hook !== undefined) return hook;
-  const owner = of === undefined ? '' : ` of agent "${of}"`;
-  throw missingOnWorker('unknown_hook', `No hook "${name}"${owner} for "${on}" in this worker`, {
-    kind: 'hook',
-    name,
-    known: hooks.map((one) => one.name),
-  });
+  const missing = { kind: 'hook', name, known: hooks.map((one) => one.name) };
+  if (of === undefined) throw missingOnWorker('unknown_hook', `No hook "${name}" for "${on}" in this worker`, missing);
+  throw registry.missingPart('unknown_hook', missing, { agentName: of }, ` for "${on}"`);
 }
 
 function hookContexts({

@@ -106,7 +106,7 @@ async function settleResult(
  * that this worker lacks.
  */
 export function hooksOfRun(
-  registry: Pick<AgentRegistry, 'shared' | 'parts'>,
+  registry: Pick<AgentRegistry, 'shared' | 'parts' | 'missingPart'>,
   { name: of, hooks = [] }: Pick<AnyAgent, 'name' | 'hooks'>,
   inherited: readonly HookSnapshot[] = [],
 ): HookSnapshot[] {

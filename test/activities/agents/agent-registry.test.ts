@@ -48,6 +48,15 @@ test("a tool of programs and an agent's tool with the same name are two tools", 
   );
 });
 
+test('a worker without the agent of a run lacks the agent, with the nearest name, and not only the tool that the run needs', () => {
+  const desk = defineAgent({ name: 'front-desk', model: 'p/m' });
+  const missing = new AgentRegistry([desk], { p: provider }).missingTool({ agentName: 'frontdesk' }, 'look_up');
+  expect(missing.message).toBe(
+    'No agent "frontdesk" in this worker, of which the run needs tool "look_up". It has: "front-desk". Did you mean "front-desk"?',
+  );
+  expect(missing).toMatchObject({ code: 'unknown_tool', missing: { kind: 'agent', name: 'frontdesk', known: ['front-desk'] } });
+});
+
 test('an agent that hands over to an agent that the worker lacks is refused', () => {
   const triage = defineAgent({ name: 'triage', model: 'p/m', handoffs: [one, 'two'] });
   expect(() => new AgentRegistry([triage, one], { p: provider })).toThrow(

@@ -126,6 +126,6 @@ test('a worker that lacks a hook of an ancestor refuses the run, so that another
   const hooks = [{ name: 'guard', on: 'pre_tool_use' as const, of: 'lead' }];
   await expect(resolving(runtime())({ agent: 'clerk', hooks })).rejects.toMatchObject({
     type: 'unknown_hook',
-    message: 'No hook "guard" of agent "lead" for "pre_tool_use" in this worker. It has: none.',
+    message: 'No agent "lead" in this worker, of which the run needs hook "guard" for "pre_tool_use". It has: "clerk".',
   });
 });

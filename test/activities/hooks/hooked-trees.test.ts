@@ -114,7 +114,7 @@ describe('the hooks of a run hold below it', () => {
   test('by name: a worker that lacks one refuses the descendant', () => {
     const registry = new AgentRegistry([payer], { scripted: scriptedModel([]) });
     expect(() => hooksOfRun(registry, payer, [{ name: 'guard', on: 'pre_tool_use', of: 'lead' }])).toThrow(
-      'No hook "guard" of agent "lead" for "pre_tool_use" in this worker',
+      'No agent "lead" in this worker, of which the run needs hook "guard" for "pre_tool_use"',
     );
   });
 });

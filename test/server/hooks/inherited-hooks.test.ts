@@ -18,6 +18,6 @@ test('a worker that lacks a hook of an ancestor refuses the descendant, and name
   expect(result).toMatchObject({
     status: 'error',
     errorCode: 'unknown_hook',
-    error: expect.stringContaining('No hook "guard" of agent "lead" for "pre_tool_use" in this worker') as string,
+    error: expect.stringContaining('No agent "lead" in this worker, of which the run needs hook "guard" for "pre_tool_use"') as string,
   });
 });
