@@ -1,5 +1,5 @@
 // A run does not move: this says what it waits for, in a sentence, and what to do. It changes nothing.
-import type { LonghaulClient, WorkerWait } from 'longhaul/client';
+import type { LonghaulClient, WaitForWorker } from 'longhaul/client';
 
 /** What a run waits for. */
 export interface Diagnosis {
@@ -42,8 +42,8 @@ export async function diagnose(client: LonghaulClient, runId: string): Promise<D
 }
 
 /** What is wrong with the workers of a task queue. */
-function workerOf({ why, taskQueue, workers, builds = [], build = 'that is current', lastPollAt, backlog = 1 }: WorkerWait): Diagnosis {
-  const waits: Record<WorkerWait['why'], [waitsFor: string, next: string]> = {
+function workerOf({ why, taskQueue, workers, builds = [], build = 'that is current', lastPollAt, backlog = 1 }: WaitForWorker): Diagnosis {
+  const waits: Record<WaitForWorker['why'], [waitsFor: string, next: string]> = {
     no_worker: [`a worker: none polls task queue "${taskQueue}"`, 'Start one on it: the run continues where it was'],
     no_build: [`a worker with build "${build}": the workers have ${builds.join(', ')}`, 'Start one, or make a build current'],
     busy: [`one of ${workers} workers: ${backlog} tasks wait, the last worker polled at ${lastPollAt}`, 'Start more workers'],

@@ -131,7 +131,7 @@ export type {
   RefusedCall,
   WaitingForBatch,
   RunningCall,
-  WorkerWait,
+  WaitForWorker,
   DecisionReceipt,
   MessageReceipt,
   PauseReceipt,

@@ -4,7 +4,7 @@ import type { AgentTraceHeader } from '../core/domain/agent-trace.ts';
 import type { ApprovalView } from '../core/domain/approvals.ts';
 import { errorCode, LonghaulError } from '../core/domain/errors.ts';
 import { defined } from '../core/domain/json.ts';
-import type { WorkerWait } from '../core/domain/views.ts';
+import type { WaitForWorker } from '../core/domain/views.ts';
 import type { Missing } from '../core/domain/missing-definitions.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RequestedParts, RunResultFields, TraceContext } from '../core/domain/result.ts';
@@ -56,7 +56,7 @@ export class RunReader {
   }
 
   /** A call may also have been in progress in a worker that was killed: then nothing waits yet, and nobody answers the query. */
-  async #waitForWorker({ waitingTask: task, taskQueue }: NewestExecution, isAnswered: boolean): Promise<WorkerWait | undefined> {
+  async #waitForWorker({ waitingTask: task, taskQueue }: NewestExecution, isAnswered: boolean): Promise<WaitForWorker | undefined> {
     if (task !== undefined || isAnswered) return waitForWorker(this.#client, task);
     const wait = await waitForWorker(this.#client, { kind: 'workflow', taskQueue, since: new Date() });
     return wait?.why === 'no_worker' ? wait : undefined;

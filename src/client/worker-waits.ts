@@ -2,7 +2,7 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { optionalTsToDate } from '@temporalio/common/lib/time.js';
 import { defined } from '../core/domain/json.ts';
 import { counted } from '../core/domain/text.ts';
-import type { WorkerWait } from '../core/domain/views.ts';
+import type { WaitForWorker } from '../core/domain/views.ts';
 
 /** A worker takes a task within milliseconds: a task that is older waits for something. */
 const TAKEN_WITHIN_MS = 5_000;
@@ -93,7 +93,7 @@ export async function polledQueue(
 }
 
 /** Says why nobody has taken a task. */
-export function workerWait(task: WaitingTask, { workers, currentBuild, backlog }: PolledQueue): WorkerWait {
+export function workerWait(task: WaitingTask, { workers, currentBuild, backlog }: PolledQueue): WaitForWorker {
   const { taskQueue, activity, since, failing, build = currentBuild } = task;
   const builds = [...new Set(workers.map((one) => one.build ?? ''))].filter((one) => one !== '').toSorted();
   const polledAt = workers.map((one) => one.polledAt).toSorted((one, other) => +other - +one)[0];
@@ -117,14 +117,14 @@ export function workerWait(task: WaitingTask, { workers, currentBuild, backlog }
 }
 
 /** Returns what an open execution waits for if no worker takes its tasks. Asks the server only if a task has waited for seconds. Never rejects. */
-export async function waitForWorker(client: Client, task: WaitingTask | undefined): Promise<WorkerWait | undefined> {
+export async function waitForWorker(client: Client, task: WaitingTask | undefined): Promise<WaitForWorker | undefined> {
   if (task === undefined) return undefined;
   const queue = await polledQueue(client, task);
   return queue === undefined ? undefined : workerWait(task, queue);
 }
 
 /** Returns the sentence about a wait, with what to do. */
-export function workerWaitText(wait: WorkerWait): string {
+export function workerWaitText(wait: WaitForWorker): string {
   const { why, taskQueue, since, workers, activity, builds = [], build, attempts = 0, lastPollAt, backlog = 0 } = wait;
   const task = activity === undefined ? 'a worker' : `a worker for ${activity}`;
   const waits = `for ${task} since ${since}`;

@@ -194,7 +194,7 @@ export type {
   RecordPage,
   RefusedCall,
   RunningCall,
-  WorkerWait,
+  WaitForWorker,
   StatusView,
   StepsPage,
   WaitingForBatch,

@@ -24,7 +24,7 @@ import {
   type StopReason,
 } from '../../core/domain/run.ts';
 import { sessionTotals, type SessionView } from '../../core/domain/sessions.ts';
-import type { WorkerWait } from '../../core/domain/views.ts';
+import type { WaitForWorker } from '../../core/domain/views.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { callsText, isCutOff, notRunTexts, type StepResult } from '../../core/domain/tool-calls.ts';
 import { type AggregatedUsage, cachedText, costText, dollarsSpent } from '../../core/domain/usage.ts';
@@ -64,7 +64,7 @@ export interface RunView extends Pick<StatusView, StatusField> {
   /** Everything that the run waits for because no worker that took its tasks has had it so far. */
   missing: Missing[];
   /** Why no worker takes the run's tasks; null if one does. */
-  waitsForWorker: WorkerWait | null;
+  waitsForWorker: WaitForWorker | null;
   /** The events that are being sent to the archive; null if there are none. */
   archiving: Archiving | null;
   /** The events of the run that are not in the archive. */

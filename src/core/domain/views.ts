@@ -102,7 +102,7 @@ const WORKER_WAIT = s.object({
 });
 
 /** Why no worker has taken a task of a run that has waited for some seconds. */
-export interface WorkerWait extends s.ValueOf<typeof WORKER_WAIT> {}
+export interface WaitForWorker extends s.ValueOf<typeof WORKER_WAIT> {}
 
 const STATUS_MEMBERS = {
   /** The version of this form: 1. */
@@ -154,7 +154,7 @@ const STATUS_MEMBERS = {
   /** The definitions that every worker which took the run's tasks has lacked so far. Absent if there are none. */
   missing: s.optional(s.listOf(s.anyObject<Missing>())),
   /** Present if a task of the run has waited for a worker for some seconds. Added only by the client. */
-  waitsForWorker: s.optional(s.shape<WorkerWait>(WORKER_WAIT)),
+  waitsForWorker: s.optional(s.shape<WaitForWorker>(WORKER_WAIT)),
   /** The events that the archive is storing: the run continues or ends afterwards. */
   archiving: s.optional(ARCHIVING),
   /** The events that are not in the archive because storing them failed. */
