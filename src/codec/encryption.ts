@@ -97,7 +97,8 @@ async function decrypted({ metadata, data }: Payload, keyring: Keyring | undefin
   }
 }
 
-function keyIdOf({ metadata }: Payload): string {
+/** Returns the id of the key of an encrypted payload, which is in clear text. */
+export function keyIdOf({ metadata }: Payload): string {
   return metadataText(metadata?.[KEY_ID]) ?? '';
 }
 

@@ -158,10 +158,18 @@ export class MarkingCodec implements PayloadCodec {
       const [decoded = payload] = await this.codec.decode([payload], context);
       return decoded;
     } catch (error) {
-      if (errorCode(error) === 'encryption_key_missing' || (this.#doubtKeys && this.codec.mayLackKey?.(payload))) throw error;
+      if (errorCode(error) === 'encryption_key_missing' || (this.#doubtKeys && this.codec.mayLackKey?.(payload)))
+        throw ofRun(error, context?.workflowId);
       return { metadata: { encoding: Buffer.from(`${UNREADABLE_ENCODING}${errorMessage(error)}`) }, data: new Uint8Array() };
     }
   }
+}
+
+/** Names the run whose payload lacks its key, for the log of the worker. Payloads of several runs may share the error. */
+function ofRun(error: unknown, workflowId: string | undefined): unknown {
+  const code = errorCode(error);
+  if (workflowId === undefined || code === undefined) return error;
+  return Object.assign(new LonghaulError(code, errorMessage(error), { cause: error }), { workflowId });
 }
 
 /** The encoding of a compressed payload. */

@@ -18,12 +18,15 @@ export function logWriter({ level, format }: LogChoice, write: (text: string) =>
   // The SDK logs every bundle and every start of a worker; only its warnings and errors are written.
   const leastOfSdk = Math.max(least, LOG_LEVELS.indexOf('WARN'));
   const trouble = new ServerTrouble();
+  const keys = new KeyTrouble();
   return (entry) => {
     const isOfAuthors = OF_AUTHORS.includes(entry.meta?.['sdkComponent']);
     if ((LOG_LEVELS as readonly string[]).indexOf(levelOf(entry)) < (isOfAuthors ? least : leastOfSdk)) return;
     // At debug levels, the SDK's own messages are kept.
-    const plain = isOfAuthors || least < LOG_LEVELS.indexOf('INFO') ? entry : trouble.inPlainWords(entry);
-    if (plain !== undefined) write(asText(plain));
+    const isPlain = isOfAuthors || least < LOG_LEVELS.indexOf('INFO');
+    const plain = isPlain ? entry : keys.inPlainWords(entry);
+    const written = isPlain || plain !== entry ? plain : trouble.inPlainWords(entry);
+    if (written !== undefined) write(asText(written));
   };
 }
 
@@ -57,6 +60,51 @@ class ServerTrouble {
     this.#said.set(reason, entry.timestampNanos);
     const message = `The worker gets no answer of the Temporal server: ${reason}. It tries again, and runs continue once the server answers`;
     return { ...entry, message, meta: { sdkComponent } };
+  }
+}
+
+/** The most runs whose lack of a key is remembered. */
+const MOST_WITHOUT_KEY = 1_000;
+
+/** The errors of a payload whose key this process lacks, or has with other bytes. */
+const KEY_ERROR = /^(?:The encryption key|A payload does not decrypt with the key) "([\x21-\x7e]{1,64})"/;
+
+/**
+ * Reports a run whose key this process lacks once a minute: the server tries its tasks again until a worker has the key, and the SDK logs
+ * each attempt several times, with its stack.
+ */
+class KeyTrouble {
+  /** When it was last said, by key and run, and the executions for which it was. */
+  readonly #said = new Map<string, bigint>();
+  readonly #executions = new Map<string, bigint>();
+
+  /** Returns the entry to write for such a run, or undefined if it was already reported. Other entries are returned unchanged. */
+  inPlainWords(entry: LogEntry): LogEntry | undefined {
+    const { error, runId, workflowRunId, workflowId } = entry.meta ?? {};
+    const execution = [workflowRunId, runId].find((id) => typeof id === 'string') ?? '';
+    const told = error === undefined ? '' : errorMessage(error);
+    const keyId = KEY_ERROR.exec(told)?.[1];
+    // The core of the SDK repeats each failure without its message.
+    if (keyId === undefined)
+      return entry.message.startsWith('Failing workflow task') && this.#isKnown(execution, entry) ? undefined : entry;
+    this.#remember(this.#executions, execution, entry);
+    const named = [memberOf(error, 'workflowId'), workflowId].find((id) => typeof id === 'string') ?? execution;
+    const key = JSON.stringify([keyId, named]);
+    const before = this.#said.get(key);
+    if (before !== undefined && entry.timestampNanos - before < ONCE_NANOS) return undefined;
+    this.#remember(this.#said, key, entry);
+    const message = `Run "${named}" waits for a worker with the encryption key "${keyId}": ${told}`;
+    return { ...entry, message, meta: { sdkComponent: entry.meta?.['sdkComponent'] } };
+  }
+
+  #isKnown(execution: string, { timestampNanos }: LogEntry): boolean {
+    const before = this.#executions.get(execution);
+    return before !== undefined && timestampNanos - before < ONCE_NANOS;
+  }
+
+  #remember(times: Map<string, bigint>, key: string, { timestampNanos }: LogEntry): void {
+    if (times.size >= MOST_WITHOUT_KEY) times.clear();
+    times.set(key, timestampNanos);
   }
 }
 

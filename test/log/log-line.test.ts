@@ -183,3 +183,35 @@ describe('what the SDK says of calls to the server', () => {
     expect(lines('INFO', [ofTool, ofTool])).toHaveLength(2);
   });
 });
+
+test('a run whose key the worker lacks is one line a minute with its id and the key, however often its task fails', () => {
+  const lines: string[] = [];
+  const write = logWriter({ level: 'INFO', format: 'text' }, (line) => lines.push(line));
+  const minute = 60_000_000_000n;
+  const fail = (workflowId: string, keyId: string, after: bigint): void => {
+    const message = `The encryption key "${keyId}" is missing (it is not among the keys of this process): give it`;
+    const error = Object.assign(withStack(new Error(message), 'decrypted (/app/x.ts:1:1)'), { workflowId });
+    const meta = { sdkComponent: 'worker', runId: `execution of ${workflowId}`, error };
+    const at = timestampNanos + after;
+    write({ level: 'ERROR', message: 'Failed to process Workflow Activation', timestampNanos: at, meta });
+    const failure = 'Failure { failure: Some(Failure { message: "Encoded failure" }) }';
+    const core = { sdkComponent: 'core', runId: meta.runId, failure };
+    write({ level: 'WARN', message: 'Failing workflow task', timestampNanos: at, meta: core });
+  };
+  for (let second = 0n; second < 60n; second += 1n) {
+    fail('clerk-1', 'k1', second * 1_000_000_000n);
+    fail('clerk-2', 'k1', second * 1_000_000_000n);
+  }
+  expect(lines).toEqual(
+    ['clerk-1', 'clerk-2'].map(
+      (runId) =>
+        `${AT} ERROR Run "${runId}" waits for a worker with the encryption key "k1": ` +
+        'The encryption key "k1" is missing (it is not among the keys of this process): give it',
+    ),
+  );
+  fail('clerk-1', 'k1', minute);
+  fail('clerk-1', 'k2', minute);
+  expect(lines).toHaveLength(4);
+  write({ level: 'WARN', message: 'Failing workflow task', timestampNanos, meta: { sdkComponent: 'core', runId: 'another' } });
+  expect(lines).toHaveLength(5);
+});

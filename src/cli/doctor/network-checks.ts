@@ -5,12 +5,14 @@ import { createCodecs } from '../../codec/with-codec.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
 import { chosenCodec, encodes } from '../command.ts';
 import { USUAL_CODEC_PORT, USUAL_ORIGINS } from '../serve/codec-server.ts';
+import { checkKeysInUse } from './key-checks.ts';
 import { type CheckGroup, type Examination, fail, type Finding, ok, pathWord, skipped, warn } from './examination.ts';
 
 export const NETWORK_CHECKS: CheckGroup = {
   heading: 'Encryption and network',
   checks: [
     { name: 'codec', run: checkCodec },
+    { name: 'codec-keys', run: checkKeysInUse },
     { name: 'codec-server', run: checkCodecServer },
     { name: 'ports', run: checkPorts },
     { name: 'proxy', run: checkProxy },

@@ -55,7 +55,8 @@ function temporalCommand(words: string, { address, namespace }: { address: strin
 }
 
 /** Runs a check of a namespace; it is skipped without one. */
-async function withNamespace(examination: Examination, check: (server: AnsweringServer) => Promise<Finding>): Promise<Finding> {
+/** Runs a check that needs the namespace of an answering server. */
+export async function withNamespace(examination: Examination, check: (server: AnsweringServer) => Promise<Finding>): Promise<Finding> {
   const server = await examination.server;
   if (server.state !== 'up') return skipped('No server answers.');
   const described = await server.described;

@@ -144,7 +144,7 @@ export const BROKEN: readonly BrokenEnvironment[] = [
     name: 'a namespace without search attributes',
     check: 'search-attributes',
     // The CLI leaves out a name that has no type.
-    names: /LonghaulAgent[^]*search-attribute create(?: --name Longhaul\w+ --type Keyword(?:List)?){7} --address/,
+    names: /LonghaulAgent[^]*search-attribute create(?: --name Longhaul\w+ --type (?:Keyword|KeywordList|Datetime)){8} --address/,
     server: { attributes: {} },
     repair: 'fix',
   },
@@ -187,22 +187,19 @@ export const BROKEN: readonly BrokenEnvironment[] = [
     server: { backlog: { count: 30, ageSeconds: 240 } },
   },
   {
-    name: 'tasks that wait because no build is current',
-    check: 'backlog',
-    status: 'warn',
-    names: /240 s: .*none is current[^]*set-current-version .*--build-id b7/,
-    server: {
-      backlog: { count: 30, ageSeconds: 240 },
-      pollers: [{ identity: '1@host', deploymentOptions: { deploymentName: 'shop', buildId: 'b7' } }],
-    },
-  },
-  {
     name: 'open runs of an agent that the module lacks',
     check: 'known-agents',
     status: 'warn',
     names: /Runs of ghost/,
     server: { openAgents: ['clerk', 'ghost'] },
     break: (environment) => environment.agents(CLERK),
+  },
+  {
+    name: 'open runs that need a key which this process lacks',
+    check: 'codec-keys',
+    status: 'warn',
+    names: /need the keys "2025" \(2 runs\), "2026" \(1 run\), and this process lacks "2025", "2026": .*"clerk-1", "clerk-2"/,
+    server: { openRuns: { 'clerk-1': ['2025', '2026'], 'clerk-2': ['2025'] } },
   },
   {
     name: 'an agents module that is not there',

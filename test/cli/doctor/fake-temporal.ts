@@ -21,6 +21,8 @@ export interface FakeTemporalOptions {
   backlog?: { count: number; ageSeconds: number };
   /** The agents that have open runs. */
   openAgents?: readonly string[];
+  /** The keys of the payloads of open runs, by run. */
+  openRuns?: Readonly<Record<string, readonly string[]>>;
 }
 
 const KEYWORD = 2;
@@ -45,7 +47,15 @@ type Answer = (request: Record<string, unknown>) => object;
 export async function startFakeTemporal(
   options: FakeTemporalOptions = {},
 ): Promise<AsyncDisposable & { address: string; attributes: Record<string, number> }> {
-  const { version = '1.29.1', namespaces = ['default'], retentionDays = 3, refuses = [], away = [], openAgents = [] } = options;
+  const {
+    version = '1.29.1',
+    namespaces = ['default'],
+    retentionDays = 3,
+    refuses = [],
+    away = [],
+    openAgents = [],
+    openRuns = {},
+  } = options;
   const attributes = { ...(options.attributes ?? ALL_ATTRIBUTES) };
   const requireNamespace = ({ namespace }: Record<string, unknown>): void => {
     if (!namespaces.includes(String(namespace)))
@@ -57,7 +67,16 @@ export async function startFakeTemporal(
       requireNamespace(request);
       return { config: { workflowExecutionRetentionTtl: { seconds: Math.round(retentionDays * 86_400) } } };
     },
-    CountWorkflowExecutions: () => ({ count: 0 }),
+    CountWorkflowExecutions: () => ({ count: Object.keys(openRuns).length }),
+    GetWorkflowExecutionHistory: ({ execution }) => {
+      const { workflowId = '' } = execution as { workflowId?: string };
+      const encrypted = (keyId: string): object => ({
+        metadata: { encoding: Buffer.from('binary/aes-256-gcm'), 'encryption-key-id': Buffer.from(keyId) },
+        data: Buffer.from('secret'),
+      });
+      const payloads = (openRuns[workflowId] ?? []).map(encrypted);
+      return { history: { events: [{ eventId: 1, workflowExecutionStartedEventAttributes: { input: { payloads } } }] } };
+    },
     SignalWorkflowExecution: () => {
       throw Object.assign(new Error('workflow not found'), { code: codes.NOT_FOUND });
     },
@@ -70,9 +89,12 @@ export async function startFakeTemporal(
       },
     }),
     ListWorkflowExecutions: () => ({
-      executions: openAgents.map((name) => ({
-        searchAttributes: { indexedFields: { LonghaulAgent: { data: Buffer.from(JSON.stringify(name)) } } },
-      })),
+      executions: [
+        ...Object.keys(openRuns).map((workflowId) => ({ execution: { workflowId, runId: workflowId } })),
+        ...openAgents.map((name) => ({
+          searchAttributes: { indexedFields: { LonghaulAgent: { data: Buffer.from(JSON.stringify(name)) } } },
+        })),
+      ],
     }),
     ListSearchAttributes: () => ({ customAttributes: attributes }),
     AddSearchAttributes: ({ searchAttributes }) => {
@@ -94,6 +116,7 @@ export async function startFakeTemporal(
         'SignalWorkflowExecution',
         'DescribeTaskQueue',
         'ListWorkflowExecutions',
+        'GetWorkflowExecutionHistory',
       ],
     ],
     [OperatorService, temporal.api.operatorservice.v1, ['ListSearchAttributes', 'AddSearchAttributes']],

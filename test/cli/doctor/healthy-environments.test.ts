@@ -130,3 +130,25 @@ test('commands of a report name the agents module and the server that were exami
   expect(commandOf('pollers')).toMatch(`longhaul worker --agents ${environment.flags.agents} --address `);
   expect(commandOf('known-agents')).toBe(`longhaul list --status running --address ${environment.flags.address} --namespace default`);
 });
+
+test('the keys that open runs need are named with their runs, and those that none needs', async () => {
+  await using environment = await Environment.open({ openRuns: { 'clerk-1': ['2026'], 'clerk-2': ['2026'], 'clerk-3': [] } });
+  const key = Buffer.alloc(32).toString('base64');
+  environment.machine.env['LONGHAUL_ENCRYPTION_KEYS'] = `2026:${key},2025:${key}`;
+  const { checks } = await environment.examine();
+  expect(checks.find(({ name }) => name === 'codec-keys')).toMatchObject({
+    status: 'ok',
+    summary: 'Open runs need the keys "2026" (2 runs), and this process has them. No open run needs "2025".',
+  });
+});
+
+test('tasks that wait because no build is current need that build, and not more workers', async () => {
+  const deploymentOptions = { deploymentName: 'shop', buildId: 'b7' };
+  await using environment = await Environment.open({
+    backlog: { count: 30, ageSeconds: 240 },
+    pollers: [{ identity: '1@host', deploymentOptions }],
+  });
+  const { checks } = await environment.examine();
+  const [builds, backlog] = ['builds', 'backlog'].map((name) => checks.find((one) => one.name === name));
+  expect(backlog).toMatchObject({ status: 'warn', summary: expect.stringMatching(/240 s: .*none is current/), command: builds?.command });
+});
