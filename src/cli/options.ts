@@ -175,6 +175,7 @@ export const COMMON = {
   limit: option('<number>', 'print at most this many', { read: wholeNumber(1), default: 20 }),
   since: (of: string) =>
     option('<time>', `only ${of} that started since then: 2h (ago), or a date such as 2026-11-26T22:00Z`, { read: pointBeforeNow }),
+  before: (of: string) => option('<time>', `only ${of} that started before then, as for --since`, { read: pointBeforeNow }),
   status: (of: string) => option('<status>', `only ${of} with this status`, { choices: STATUSES }),
   agents: option('<module>', 'the module of your agents', { short: 'a', required: true }),
   workflows: option('<module>', 'the module of your own workflows, which the worker also runs', { short: 'w' }),

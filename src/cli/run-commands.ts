@@ -102,6 +102,7 @@ export const LIST = defineCommand({
     tag: option('<tag>', 'only runs that were started with this tag'),
     schedule: option('<schedule>', 'only runs that this Schedule of Temporal has started'),
     since: COMMON.since('runs'),
+    before: COMMON.before('runs'),
     waiting: option('[tool]', 'only runs that wait for a decision, or for one on a call of this tool'),
     amounts: flag('also print steps, tokens and cost, for which each run is read'),
     sort: option('<order>', "the server's order (default), or by what the runs have used, largest first", {
@@ -549,6 +550,7 @@ export const COUNTS = defineCommand({
     status: COMMON.status('runs'),
     tag: option('<tag>', 'only runs that were started with this tag'),
     since: COMMON.since('runs'),
+    before: COMMON.before('runs'),
     query: COMMON.query,
   },
 });

@@ -32,6 +32,7 @@ export const SESSIONS = defineCommand({
     status: COMMON.status('sessions'),
     tag: option('<tag>', 'only sessions that were started with this tag'),
     since: COMMON.since('sessions'),
+    before: COMMON.before('sessions'),
     limit: COMMON.limit,
     query: COMMON.query,
   },

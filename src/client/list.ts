@@ -52,6 +52,8 @@ export interface ListFilter extends PrincipalFilter, UnreadRuns {
    * its order are sorted.
    */
   sort?: RunSort;
+  /** Called with the number of sorted runs if more than these match, for an order other than `started`. */
+  onCut?: (sorted: number) => void;
   /** The maximum number of runs. Default: all. */
   limit?: number;
 }
@@ -104,7 +106,7 @@ export interface RunListEntry extends ObjectOf<typeof RUN_LIST_ENTRY_MEMBERS> {}
 export const RUN_LIST_ENTRY: Shape<RunListEntry> = object(RUN_LIST_ENTRY_MEMBERS);
 
 /** The runs to count. */
-export type CountFilter = Omit<ListFilter, 'limit' | 'amounts' | 'sort' | 'onUnread'>;
+export type CountFilter = Omit<ListFilter, 'limit' | 'amounts' | 'sort' | 'onUnread' | 'onCut'>;
 
 export interface ExecutionFilter extends ListFilter {
   /** Workflows of this type, instead of runs. */
@@ -340,7 +342,7 @@ function badQuery(client: Client, { query }: ListFilter, cause: unknown): Longha
 }
 
 /** The sessions to list. `agent` is the agent they began with. Their status is `idle` between turns, and `completed` once closed. */
-export type SessionFilter = Omit<ListFilter, 'waitingFor' | 'amounts' | 'sort' | 'onUnread'>;
+export type SessionFilter = Omit<ListFilter, 'waitingFor' | 'amounts' | 'sort' | 'onUnread' | 'onCut'>;
 
 /** A session in a list. */
 export interface SessionListEntry extends Omit<RunListEntry, 'runId' | 'kind' | 'agentName' | keyof RunAmounts> {

@@ -27,7 +27,11 @@ export async function* rankedRuns(client: Client, filter: ExecutionFilter): Asyn
   const { sort = 'started', limit, ...rest } = filter;
   const report = new UnreadReport(filter);
   if (sort === 'started') yield* withAmounts(client, listRuns(client, filter), report);
-  else yield* (await ranking(client, rest, { sort, report })).items.slice(0, limit);
+  else {
+    const { items, cut } = await ranking(client, rest, { sort, report });
+    if (cut) filter.onCut?.(MOST_RANKED);
+    yield* items.slice(0, limit);
+  }
   report.end();
 }
 

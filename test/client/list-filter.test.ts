@@ -1,6 +1,8 @@
 import { status } from '@grpc/grpc-js';
+import { Client } from '@temporalio/client';
+import proto from '@temporalio/proto';
 import { expect, test } from 'vitest';
-import { countRuns } from '../../src/client/ranked-runs.ts';
+import { countRuns, rankedRuns } from '../../src/client/ranked-runs.ts';
 import { visibilityQuery } from '../../src/client/list.ts';
 import type { RunStatus } from '../../src/core/domain/run.ts';
 
@@ -34,4 +36,25 @@ test('a filter that the server refuses in any form is explained, and asked no mo
   const { client, asked } = refusing('Nope');
   await expect(countRuns(client, { query: 'Nope = 1' }, { by: 'status' })).rejects.toThrow(/check the query "Nope = 1"/);
   expect(new Set(asked).size).toBe(asked.length);
+});
+
+test.each([
+  [1_000, []],
+  [1_001, [1_000]],
+])('of %i runs, a list in another order than the server tells how many it sorted if it left some out', async (count, told) => {
+  const executions = Array.from({ length: count }, (_, index) => ({
+    execution: { workflowId: `r-${index}`, runId: 'first' },
+    type: { name: 'agentRun' },
+    status: 'WORKFLOW_EXECUTION_STATUS_COMPLETED',
+    startTime: { seconds: 1 },
+    closeTime: { seconds: 2 + index },
+  }));
+  const answer = proto.temporal.api.workflowservice.v1.ListWorkflowExecutionsResponse.fromObject({ executions });
+  const connection = { workflowService: { listWorkflowExecutions: async () => answer } };
+  const client = new Client({ connection: connection as never });
+  const cut: number[] = [];
+  const filter = { sort: 'duration' as const, limit: 1, onCut: (sorted: number) => void cut.push(sorted) };
+  const list = rankedRuns(client, filter);
+  expect((await Array.fromAsync(list)).map(({ runId }) => runId)).toEqual(['r-999']);
+  expect(cut).toEqual(told);
 });

@@ -109,9 +109,12 @@ function feedLine({ type, run }: Extract<FeedItem, { run: unknown }>): string {
 }
 
 /** Counts runs by their status or their agent. */
-export async function counts(io: CommandIo, { by, agent, status, tag, since, query, ...flags }: FlagsOf<typeof COUNTS>): Promise<number> {
+export async function counts(
+  io: CommandIo,
+  { by, agent, status, tag, since, before, query, ...flags }: FlagsOf<typeof COUNTS>,
+): Promise<number> {
   const { output } = io;
-  const filter = defined({ agent, status, tag, startedAfter: since, query });
+  const filter = defined({ agent, status, tag, startedAfter: since, startedBefore: before, query });
   const grouped = await withClient(io, flags, ({ client }) => client.counts(by, filter));
   const rows = grouped.counts.map(({ value, runs }) => [printableLine(value), String(runs)]);
   return output.result(grouped, tableLines([by.toUpperCase(), 'RUNS'], [...rows, ['all', String(grouped.total)]], output));

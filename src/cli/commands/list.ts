@@ -15,7 +15,7 @@ import type { ListFlags } from '../run-commands.ts';
 export async function list(io: CommandIo, flags: ListFlags): Promise<number> {
   return withClient(io, flags, async ({ client }) => {
     const unread = new UnreadNote(io);
-    await printList(io, listRuns(client, flags, unread), {
+    await printList(io, listRuns(io, client, flags, unread), {
       json: (entry) => ({ ...entry, agentName: entry.agentName ?? null, status: entry.status ?? null }),
       lines: (entries) => listLines(entries, io.output),
       none: 'No runs.',
@@ -28,9 +28,18 @@ export async function list(io: CommandIo, flags: ListFlags): Promise<number> {
 const ASKED_AT_ONCE = 10;
 
 /** Yields the runs. Runs that wait for a person include their first input, which the server stores with each run but does not list. */
-function listRuns(client: LonghaulClient, flags: ListFlags, unread: UnreadNote): AsyncIterable<ListedRun> {
-  const runs = client.list({ ...filterOf(flags), onUnread: unread.add });
+function listRuns(
+  { output }: Pick<CommandIo, 'output'>,
+  client: LonghaulClient,
+  flags: ListFlags,
+  unread: UnreadNote,
+): AsyncIterable<ListedRun> {
+  const runs = client.list({ ...filterOf(flags), onUnread: unread.add, onCut: (sorted) => output.note(cutText(sorted)) });
   return flags.waiting === undefined ? runs : inBatches(runs, ASKED_AT_ONCE, (entry) => withQuestion(client, entry));
+}
+
+function cutText(sorted: number): string {
+  return `More than ${sorted} runs match, and only the first ${sorted} of the server's order are sorted: narrow the list, for example by --since, --before or --agent`;
 }
 
 async function withQuestion({ temporal }: LonghaulClient, entry: RunListEntry): Promise<ListedRun> {
@@ -39,11 +48,11 @@ async function withQuestion({ temporal }: LonghaulClient, entry: RunListEntry): 
   return question === undefined || question === '' ? entry : { ...entry, question };
 }
 
-function filterOf({ agent, status, tag, since, waiting, limit, amounts, sort, ...flags }: ListFlags): ListFilter {
+function filterOf({ agent, status, tag, since, before, waiting, limit, amounts, sort, ...flags }: ListFlags): ListFilter {
   const query = queryOf(flags);
   return {
     limit,
-    ...defined({ agent, status, query, tag, startedAfter: since, waitingFor: waiting, amounts, sort }),
+    ...defined({ agent, status, query, tag, startedAfter: since, startedBefore: before, waitingFor: waiting, amounts, sort }),
   };
 }
 

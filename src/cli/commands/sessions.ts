@@ -90,10 +90,10 @@ export async function sessions(io: CommandIo, flags: FlagsOf<typeof SESSIONS>): 
   );
 }
 
-function filterOf({ agent, status, tag, since, query, limit }: FlagsOf<typeof SESSIONS>): SessionFilter {
+function filterOf({ agent, status, tag, since, before, query, limit }: FlagsOf<typeof SESSIONS>): SessionFilter {
   return {
     limit,
-    ...defined({ agent, status, tag, startedAfter: since, query }),
+    ...defined({ agent, status, tag, startedAfter: since, startedBefore: before, query }),
   };
 }
 

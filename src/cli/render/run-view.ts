@@ -304,7 +304,21 @@ function agentText({ agentName, currentAgent }: RunView): string {
 /** Returns a run's usage against its limits. */
 function ownFacts(run: RunView): Fact[] {
   const { usage, limits } = run;
-  return [...progressFacts(run), ['Tokens', tokensText(usage, limits ?? {})], ['Cost', costText(dollarsSpent(usage), limits ?? {})]];
+  return [
+    ...progressFacts(run),
+    ['Tokens', tokensText(usage, limits ?? {})],
+    ['Cost', costText(dollarsSpent(usage), limits ?? {}) ?? unpricedText(run)],
+  ];
+}
+
+/** Says that the cost of a run is unknown because its worker has no price, if it has called a model. */
+function unpricedText({ usage, records }: RunView): string | undefined {
+  if (usage.llmCalls === 0) return undefined;
+  const models = new Set(
+    records.flatMap((record) => (record.type === 'event' && record.answeredBy !== undefined ? [record.answeredBy] : [])),
+  );
+  const named = [...models].map((model) => `"${printableLine(model)}"`).join(', ');
+  return `unknown: no price for ${named === '' ? 'its model' : `model ${named}`}`;
 }
 
 /** Returns the usage of a session's newest turn against its agent's limits. */

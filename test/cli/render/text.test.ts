@@ -111,6 +111,7 @@ Agent     clerk
 Status    completed
 Steps     2 of at most 10, with 1 tool call
 Tokens    30 (prompt 20, completion 10) in 2 model calls
+Cost      unknown: no price for its model
 Started   2026-01-02T03:04:05.000Z
 Duration  1.23s
 UI        http://ui/run
@@ -185,7 +186,7 @@ test('a waiting run shows its pending calls, and the newest error', () => {
   const waits = { ...view, status: 'pending_confirmation' as const, outputText: '', pending: [waiting()], lastError: 'boom' };
   expect(
     runLines(waits, { output: plain, flags: { namespace: 'shop' } })
-      .slice(7)
+      .slice(8)
       .join('\n'),
   ).toBe(`
 Waits for a decision

@@ -30,6 +30,7 @@ import { again, analyst, retryFailed } from '../../../examples/cookbook/retry-fr
 import { helper, onSlack } from '../../../examples/cookbook/slack-thread.ts';
 import { chatService, chatWith } from '../../../examples/cookbook/streaming-to-react.ts';
 import { invoice, reader, readInvoice } from '../../../examples/cookbook/structured-answer.ts';
+import { costsBy } from '../../../examples/cookbook/what-it-cost.ts';
 import { isDrained, makeCurrent } from '../../../examples/cookbook/versioned-deploy.ts';
 import { monitor } from '../../../examples/options/agents.ts';
 import { openai } from '../../../worker/index.ts';
@@ -194,6 +195,11 @@ test('a tenant starts runs until its budget is used up, and each run has the res
   expect((await run.result()).success).toBe(true);
   expect((await run.status()).limits).toMatchObject({ costUsd: 1 });
   await until(async () => (await spentBy(client, 'globex')) > before, 'the cost is listed');
+  const within = { startedAfter: new Date(Date.now() - 60_000).toISOString(), startedBefore: new Date(Date.now() + 60_000).toISOString() };
+  const users = await costsBy(client.as({ tenant: 'globex', user: 'ada' }), 'user', within);
+  expect(users).toMatchObject([{ value: 'ada', dollars: expect.any(Number) as number, unpriced: 0 }]);
+  expect(users[0]?.dollars).toBeGreaterThan(0);
+  expect(await costsBy(client, 'tenant', { ...within, startedAfter: within.startedBefore })).toEqual([]);
   await expect(startFor(client, { tenant: 'nobody', user: 'ada' }, 'Is it open?')).rejects.toThrow(OverBudget);
 });
 
