@@ -302,9 +302,13 @@ export async function earlierRun(
   load: (stored: StoredOutput) => Promise<JsonValue>,
 ): Promise<EarlierRun> {
   const ended = [...steps].filter(([, { status }]) => status === 'completed');
-  // What the run has dropped is not known.
-  const unfinished = [...steps].filter(([, { status, outputForgotten }]) => status !== 'completed' && outputForgotten !== true);
+  const unfinished = [...steps].filter(([, { status }]) => status !== 'completed');
+  const dropped = [...steps].flatMap(([at, { status, outputForgotten, items, spilledItems }]) =>
+    outputForgotten === true && (status === 'completed' || items !== undefined || spilledItems !== undefined) ? [at] : [],
+  );
   const earlier: EarlierRun = { document, input, outputs: [] };
+  if (dropped.length > 0) earlier.dropped = dropped;
+  if (document.lenient === true) earlier.order = [...steps.keys()];
   requireFitting(runId, jsonBytes(earlier), [
     ...ended.map(([at, { output, spilled }]): Sized => [at, output === undefined ? (spilled?.bytes ?? 0) : jsonBytes(output)]),
     ...unfinished.map(([at, { items = {}, spilledItems = [] }]): Sized => [

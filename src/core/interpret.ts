@@ -14,13 +14,15 @@ import type { Ending, RunPosition } from './kernel/next-step.ts';
 import { takeRequests } from './kernel/messages.ts';
 import type { RunState } from './kernel/run-state.ts';
 import { notLoaded, runBlock } from './program/blocks.ts';
+import { droppedProblem } from './program/dropped-outputs.ts';
+import { lackingOutput } from './program/loads.ts';
 import { failureText } from './program/step-errors.ts';
 import type { ProgramPorts } from './program/program-ports.ts';
 import { beginStep, endStep, ProgramRun, recordNote, type StepList, type StepsEnd, type Stop } from './program/program-run.ts';
 import { loadForRun, loadNeeded, loadOutputs, neededBefore, spillOutputs } from './program/stored-outputs.ts';
 import { reuse } from './program/reuse.ts';
 import { runAttempts } from './program/step-attempts.ts';
-import { conditionHolds, lookupAt, resolveValue } from './program/references.ts';
+import { conditionHolds, lookupAt, neededAddresses, resolveValue } from './program/references.ts';
 import { addressText } from './program/program-index.ts';
 import { isSession } from './sessions/open-session.ts';
 import { runSession, type SessionPorts } from './sessions/run-session.ts';
@@ -158,15 +160,21 @@ async function runStep(run: ProgramRun, { unit, step, indexes }: ListedStep): Pr
   if (turn !== undefined && !(await turn)) return 'stopped';
   const running = beginStep(run, address);
   if (running.state.attempts === 0) {
-    const before = loadNeeded(run, address, neededBefore(run.program, address, step), { opens: isBlock(step) });
+    const before = loadNeeded(run, address, neededBefore(run.program, address, step), { opens: isBlock(step), mayLack: true });
     const unloaded = before === undefined ? undefined : await before;
     if (unloaded !== undefined) return notLoaded(run, running, unloaded);
     const isBegun = running.state.progress?.begun === true;
+    // The condition held in the earlier run, with equal values.
+    if (!isBegun && reuse(run, running)) return 'completed';
+    const lacking =
+      isBegun || step.when === undefined
+        ? undefined
+        : lackingOutput(run.program, address, neededAddresses(run.program, address, { of: step.when.of }));
+    if (lacking !== undefined) return notLoaded(run, running, lacking);
     if (!isBegun && step.when !== undefined && !conditionHolds(step.when, lookupAt(run.program, address))) {
       endStep(run, running, { status: 'skipped', reason: `the condition on "${step.when.of}" does not hold` });
       return 'completed';
     }
-    if (!isBegun && reuse(run, running)) return 'completed';
   }
   if (!isBlock(step)) return runAttempts(run, running, step);
   if (running.state.progress?.begun !== true) run.moveOn();
@@ -183,7 +191,7 @@ async function readEarlier({ program, ports }: ProgramRun): Promise<{ code: stri
   if (program.resume === undefined || program.earlier !== undefined) return undefined;
   const outcome = await ports.readEarlier(program.resume.run);
   if (outcome.type === 'read') program.earlier = outcome.earlier;
-  return outcome.type === 'failed' ? outcome : undefined;
+  return outcome.type === 'failed' ? outcome : droppedProblem(program);
 }
 
 // Programs: units, in order or as a graph.

@@ -47,6 +47,13 @@ export interface EarlierRun {
   items?: [address: string, outputs: Record<string, JsonValue>][];
   /** The number of rounds started of each `repeat`, by address. Absent if there are none. */
   rounds?: [address: string, rounds: number][];
+  /**
+   * The addresses of the completed steps whose outputs the run dropped when it continued as new, and of each `forEach` that dropped outputs of
+   * its items: of these, `items` has null. Absent if there are none.
+   */
+  dropped?: string[];
+  /** For a lenient program: the addresses of its steps in the order in which they began. */
+  order?: string[];
 }
 
 /** A unit that has begun, or that will never begin. */
@@ -182,11 +189,18 @@ export function fromContinuedProgram(document: ProgramDocument, carried: Continu
 
 /** Names the step with the largest carried output, for a person who must make it smaller. */
 export function tooLargeText({ steps }: Pick<ProgramState, 'steps'>): string {
-  const sizes = [...steps].map(([at, { output = null, items = {} }]) => ({ at, bytes: jsonBytes(output) + jsonBytes(items) }));
+  const sizes = [...steps].map(([at, { output = null, items = {}, progress }]) => {
+    const held = progress?.held?.output;
+    const isHeld = held !== undefined;
+    return { at, isHeld, bytes: isHeld ? jsonBytes(held) : jsonBytes(output) + jsonBytes(items) };
+  });
   const [largest] = sizes.toSorted((a, b) => b.bytes - a.bytes);
-  return largest === undefined
-    ? 'Its input is too large'
-    : `Later steps refer to the output of step "${largest.at}", which has ${largest.bytes} bytes: make it smaller`;
+  if (largest === undefined) return 'Its input is too large';
+  const { at, bytes, isHeld } = largest;
+  const need = isHeld
+    ? `The output of step "${at}" waits for its review, and has`
+    : `Later steps refer to the output of step "${at}", which has`;
+  return `${need} ${bytes} bytes: make it smaller`;
 }
 
 /** The contract between a program's run, its activities and clients. Plain JSON; see `src/core/protocol.ts`. */

@@ -89,8 +89,8 @@ async function runForEach(run: ProgramRun, running: RunningStep, block: ForEachD
       next += 1;
       if (isDone(index) || !mayRun(index)) continue;
       const item = { unit: address.unit, steps: block.steps, indexes: [...address.indexes, index] };
-      const output = earlier(index);
-      const end = output === undefined ? await run.runSteps(item) : await reuseItem(run, item, output);
+      const result = earlier(index);
+      const end = result === undefined ? await run.runSteps(item) : await reuseItem(run, item, result);
       if (end !== 'completed') ends.push(end);
       else problems.push(...(await endItem(run, running, block, index)));
     }

@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../domain/errors.ts';
 import type { JsonValue } from '../domain/json.ts';
-import type { StoredOutput } from '../domain/program-run.ts';
+import type { ProgramState, StoredOutput } from '../domain/program-run.ts';
 import type { StepError } from '../domain/verdicts.ts';
-import { addressText, blocksAround, indexOf, type StepAddress } from './program-index.ts';
+import { addressText, blocksAround, indexOf, parseAddress, type StepAddress } from './program-index.ts';
 import type { LoadOutcome } from './program-ports.ts';
 import type { ProgramRun, WaitingLoad } from './program-run.ts';
 import { neededAddresses } from './references.ts';
@@ -62,6 +62,20 @@ function loadOnce(run: ProgramRun, stored: StoredOutput): Promise<LoadOutcome> {
 function missingOutputError(by: StepAddress, code: ErrorCode, message: string): StepError {
   const name = by.step === '' ? (by.unit === '' ? 'The output of the program' : `Unit "${by.unit}"`) : `Step "${addressText(by)}"`;
   return newStepError(code, `${name} lacks an output that it refers to: ${message}`, { step: by.step, unit: by.unit });
+}
+
+/** Returns why a step cannot have an output that it refers to: the earlier run dropped it, and its step was reused without it. */
+export function lackingOutput({ steps }: ProgramState, by: StepAddress, addresses: readonly string[]): NotLoaded | undefined {
+  const lacking = addresses.find((address) => {
+    const { reused, outputForgotten } = steps.get(address) ?? {};
+    return reused === true && outputForgotten === true;
+  });
+  if (lacking === undefined) return undefined;
+  const { unit, step } = parseAddress(lacking);
+  const message =
+    `the earlier run completed step "${lacking}", but its output was too large to keep. Resume from "${unit}.${step}" ("from") to run it ` +
+    'and all later steps again, with their effects';
+  return { type: 'failed', error: missingOutputError(by, 'step_failed', message) };
 }
 
 function tooMuchError(by: StepAddress, need: number, isWithLists: boolean): StepError {

@@ -8,11 +8,11 @@ import { toContinueAsNewState } from '../kernel/continue-as-new.ts';
 import { BEGINNING } from '../kernel/run-loop.ts';
 import { editableFields } from './approvals.ts';
 import { askPromptTexts } from './ask.ts';
-import { type LoadRequest, loadStored, MAX_LOADED_BYTES, type NotLoaded, storedOutput } from './loads.ts';
+import { lackingOutput, type LoadRequest, loadStored, MAX_LOADED_BYTES, type NotLoaded, storedOutput } from './loads.ts';
 import { addressText, blocksAround, indexOf, parseAddress, type StepAddress } from './program-index.ts';
 import type { ProgramRun, RunningStep } from './program-run.ts';
 import { bareReferences, neededAddresses, type Reference, referencesIn } from './references.ts';
-import { neededToReuse } from './reuse.ts';
+import { comparedValues, neededToReuse } from './reuse.ts';
 
 // Programs: the outputs that a step needs before it acts.
 
@@ -23,17 +23,28 @@ export function loadForRun(
   step: StepDocument,
 ): Promise<NotLoaded | undefined> | undefined {
   const { unit } = indexOf(run.program.document).get(address.unit, address.step);
+  // An activity finds the other outputs itself.
+  const read = isBlock(step) ? null : comparedValues({ unit, step });
+  const lacking = run.program.earlier?.dropped && lackingOutput(run.program, address, neededAddresses(run.program, address, read));
+  if (lacking !== undefined) return Promise.resolve(lacking);
   return loadNeeded(run, address, neededByRun(unit, step, state.progress), { opens: isBlock(step) });
 }
 
-/** Loads the outputs that the references of a value at a step need, unless the run has them. Undefined once it has all of them. */
+/**
+ * Loads the outputs that the references of a value at a step need, unless the run has them. Undefined once it has all of them. `mayLack`:
+ * those of reused steps that the earlier run dropped may be missing.
+ */
 export function loadNeeded(
   run: ProgramRun,
   by: StepAddress,
   value: JsonValue,
-  more: Omit<LoadRequest, 'by'> = {},
+  more: Omit<LoadRequest, 'by'> & { mayLack?: boolean } = {},
 ): Promise<NotLoaded | undefined> | undefined {
-  return loadOutputs(run, { by, ...more }, neededAddresses(run.program, by, value));
+  const { mayLack = false, ...request } = more;
+  const addresses = neededAddresses(run.program, by, value);
+  const lacking = mayLack ? undefined : lackingOutput(run.program, by, addresses);
+  if (lacking !== undefined) return Promise.resolve(lacking);
+  return loadOutputs(run, { by, ...request }, addresses);
 }
 
 /** Does the same for outputs by step address. Returns at once if there is nothing to load. */
@@ -197,12 +208,12 @@ function forgetUsed(program: ProgramState, outputs: readonly ContinuedOutput[], 
   let bytes = totalBytes(outputs);
   return outputs.filter(({ address, at, state, bytes: own }) => {
     const isItems = address.endsWith(ITEMS_SUFFIX);
-    // No step of this run reads the items of a failed `forEach`.
+    // No step of this run reads the items of a failed `forEach`. A run that resumes this one must know which of them have ended.
     const isNeeded = isItems ? state.status === 'running' : needed.has(stepOfAddress(at));
     if (bytes <= room || own <= KEPT_BYTES || isNeeded) return true;
     bytes -= own;
-    if (isItems) delete state.items;
-    else forgetOutput(state);
+    if (!isItems) forgetOutput(state);
+    else for (const index of Object.keys(state.items ?? {})) forgetItem(state, index);
     return false;
   });
 }
@@ -231,7 +242,7 @@ function forgetDetails(state: StepState): void {
 }
 
 /** Returns the step of an address, as `unit.step`. */
-function stepOfAddress(at: string): string {
+export function stepOfAddress(at: string): string {
   const { unit, step } = parseAddress(at);
   return `${unit}.${step}`;
 }
@@ -241,7 +252,7 @@ function isLarge(output: JsonValue): boolean {
 }
 
 /** A part of a program that refers to a step's output. Without a step, it is the unit itself; without a unit, the program's output. */
-interface Use {
+export interface Use {
   /** The referenced step, as `unit.step`. */
   of: string;
   unit?: string;
@@ -271,10 +282,19 @@ export function neededOutputs({ document, units, steps }: Pick<ProgramState, 'do
   });
 }
 
-function stepsInUse(document: ProgramDocument, isOver: (use: Omit<Use, 'of'>) => boolean): Set<string> {
+/** Returns the uses of outputs in a program. */
+export function usesOf(document: ProgramDocument): readonly Use[] {
   let uses = usesByDocument.get(document);
   if (uses === undefined) usesByDocument.set(document, (uses = usesIn(document)));
-  const names = new Set(uses.filter((use) => !isOver(use)).map(({ of }) => of));
+  return uses;
+}
+
+function stepsInUse(document: ProgramDocument, isOver: (use: Omit<Use, 'of'>) => boolean): Set<string> {
+  const names = new Set(
+    usesOf(document)
+      .filter((use) => !isOver(use))
+      .map(({ of }) => of),
+  );
   // The output of a block consists of the outputs of the last steps inside it. An outer block comes before inner ones.
   for (const { unit, step } of allSteps(document)) {
     if (!isBlock(step) || !names.has(`${unit.name}.${step.name}`) || isOver({ unit: unit.name, step: step.name })) continue;

@@ -21,7 +21,7 @@ const stored = (bytes: number): Partial<StepState> => ({
 test('a run takes over the outputs of completed steps, with those in the payload store', async () => {
   const loaded: string[] = [];
   const program = programOf({ 'u.A': { output: 'a' }, 'u.B': stored(9), 'u.C': { status: 'failed' }, 'u.D': { outputForgotten: true } });
-  const { outputs } = await earlierRun('r', program, ({ address, id }): Promise<JsonValue> => {
+  const { outputs, dropped } = await earlierRun('r', program, ({ address, id }): Promise<JsonValue> => {
     loaded.push(`${address} ${id}`);
     return Promise.resolve('b');
   });
@@ -30,6 +30,8 @@ test('a run takes over the outputs of completed steps, with those in the payload
     ['u.B', 'b'],
   ]);
   expect(loaded).toEqual(['u.B id-1']);
+  // It has acted: a run must not do so again by accident.
+  expect(dropped).toEqual(['u.D']);
 });
 
 test('a run takes over the ended items of a `forEach` that has not completed, and the rounds of a `repeat`', async () => {
@@ -42,11 +44,15 @@ test('a run takes over the ended items of a `forEach` that has not completed, an
     'u.Rounds': { status: 'failed', rounds: 3 },
     'u.Done': { output: ['a'], rounds: 2 },
   });
-  const { items, rounds } = await earlierRun('r', program, ({ address, id }) => Promise.resolve({ 0: `${address} ${id}`, 1: 'b' }));
+  const { items, rounds, dropped } = await earlierRun('r', program, ({ address, id }) =>
+    Promise.resolve({ 0: `${address} ${id}`, 1: 'b' }),
+  );
   expect(items).toEqual([
     ['u.Failed', { 0: 'u.Failed.items id-2', 1: 'b', 2: 'c' }],
     ['u.Stopped', { 0: null }],
+    ['u.Dropped', { 0: null }],
   ]);
+  expect(dropped).toEqual(['u.Dropped']);
   expect(rounds).toEqual([
     ['u.Done', 2],
     ['u.Rounds', 3],

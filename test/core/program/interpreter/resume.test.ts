@@ -21,6 +21,8 @@ interface Resumed extends Omit<FakeProgram, 'document' | 'answer'> {
   /** The steps that fail in the first run. */
   failing?: string[];
   store?: Map<string, JsonValue>;
+  /** What follows in each output of the first run. Default: nothing. */
+  suffix?: string;
 }
 
 /** Runs a program, and then resumes it: returns the model calls of the second run, and the run itself. */
@@ -32,6 +34,7 @@ async function resumed({
   failing = [],
   store = new Map<string, JsonValue>(),
   resumeFrom,
+  suffix = '',
   ...more
 }: Resumed): Promise<{ asked: string[]; again: FakeProgramRun }> {
   const first = await runFakeProgram({
@@ -39,7 +42,7 @@ async function resumed({
     document,
     input,
     store,
-    answer: ({ address }) => (failing.includes(address) ? undefined : `first ${address}`),
+    answer: ({ address }) => (failing.includes(address) ? undefined : `first ${address}${suffix}`),
   });
   const earlier = await earlierRun('earlier', first.program, ({ id }) => Promise.resolve(store.get(id) ?? null));
   const again = await runFakeProgram({
@@ -88,6 +91,15 @@ describe('a `forEach` whose run is resumed', () => {
     const edited = programOf(each([ask('Look', 'see {{item}}'), ask('One', '{{Look}}')]), ask('End', '{{Each}}'));
     const { asked } = await resumed({ document, edited, input, failing: ['u.One[2]'] });
     expect(asked).toHaveLength(9);
+  });
+
+  it('pays for no item if only the number of items at once has changed, also of a `forEach` in a block', async () => {
+    const inner = each([ask('One', '{{item}}')]);
+    const wide = each([ask('One', '{{item}}')], { atOnce: 4 });
+    const inBlock = (step: StepDocument): ProgramDocument => programOf({ name: 'Both', parallel: { branches: [[step]] } }, ask('End'));
+    expect((await resumed({ document: programOf(inner), edited: programOf(wide), input })).asked).toEqual([]);
+    expect((await resumed({ document: programOf(inner), edited: programOf(wide), input, failing: ['u.One[3]'] })).asked).toHaveLength(1);
+    expect((await resumed({ document: inBlock(inner), edited: inBlock(wide), input, failing: ['u.End'] })).asked).toEqual(['+u.End#1']);
   });
 
   it('pays for all items if another value that it refers to has changed', async () => {
@@ -187,6 +199,114 @@ describe('a step with a fallback whose run is resumed', () => {
 
   it('keeps its own output if a fallback that it did not take was edited', async () => {
     expect((await resumed({ document, edited, input: {} })).asked).toEqual(['+u.Short#1']);
+  });
+});
+
+describe('a step whose output the earlier run dropped when it continued as new', () => {
+  // Outputs over 200 bytes that nothing refers to are dropped.
+  const dropped = { input: {}, continueDue: () => true, suffix: 'x'.repeat(300) };
+  const document = programOf(ask('Send'), ask('Next'), ask('Use'));
+
+  it('is reused without its output if no step refers to it', async () => {
+    const { asked, again } = await resumed({ ...dropped, document, failing: ['u.Use'] });
+    expect(asked).toEqual(['+u.Use#1']);
+    const [unit] = again.result.units ?? [];
+    expect(unit?.steps[0]).toMatchObject({ name: 'Send', status: 'completed', reused: true, outputCut: true });
+    expect(again.result.status).toBe('completed');
+  });
+
+  it('is reused if the steps that refer to it are reused too', async () => {
+    const sizes: Record<string, number> = { 'u.Send': 900_000, 'u.Next': 300_000 };
+    const units = [
+      { name: 'u', steps: [ask('Send'), ask('Next', '{{Send}}')] },
+      { name: 'v', steps: [ask('Read', '{{u.Next}}'), ask('Use')] },
+    ];
+    const both: ProgramDocument = { version: 1, name: 'p', model: 'p/m', units };
+    const answer = ({ address }: { address: string }): string | undefined =>
+      address === 'v.Use' ? undefined : 'x'.repeat(sizes[address] ?? 1);
+    const first = await runFakeProgram({ document: both, answer, continueDue: () => true });
+    expect(first.program.steps.get('u.Send')?.outputForgotten).toBe(true);
+    const earlier = await earlierRun('earlier', first.program, () => Promise.resolve('x'));
+    const again = await runFakeProgram({ document: both, earlier, answer: () => 'again' });
+    expect(again.calls.filter((call) => call.startsWith('+'))).toEqual(['+v.Use#1']);
+  });
+
+  it('is never run again silently: a run whose steps need the output is refused before any step, with what to do', async () => {
+    const edited = programOf(ask('Send'), ask('Next'), ask('Use', '{{Send}}'));
+    const { asked, again } = await resumed({ ...dropped, document, edited });
+    expect(asked).toEqual([]);
+    expect(again.result).toMatchObject({
+      status: 'error',
+      errorCode: 'invalid_input',
+      error:
+        'Run "earlier" cannot be resumed here: its step "u.Send" has completed, but its output was too large to keep, and step "u.Use" refers ' +
+        'to it. Resume from "u.Send" ("from") to run it and all later steps again, with their effects, or remove the reference',
+    });
+  });
+
+  it.each([
+    [
+      'the output of the program',
+      { ...programOf(ask('Send'), ask('Next'), ask('Use')), output: '{{u.Send}}' },
+      'the output of the program',
+    ],
+    [
+      'a unit that begins again',
+      { ...document, units: [...document.units, { name: 'v', when: { of: 'u.Send', is: {} }, steps: [ask('W')] }] },
+      'unit "v"',
+    ],
+    [
+      'a block that runs again',
+      programOf(ask('Send'), ask('Next'), { name: 'B', parallel: { branches: [[ask('I', '{{Send}}')]] } }),
+      'step "u.I"',
+    ],
+  ])('is refused if %s needs it', async (_, edited: ProgramDocument, by) => {
+    const { asked, again } = await resumed({ ...dropped, document, edited });
+    expect(asked).toEqual([]);
+    expect(again.result.error).toContain(`and ${by} refers to it`);
+  });
+
+  it('runs again, as does everything after it, if the run resumes from it', async () => {
+    const edited = programOf(ask('Send'), ask('Next'), ask('Use', '{{Send}}'));
+    const { asked } = await resumed({ ...dropped, document, edited, resumeFrom: 'u.Send' });
+    expect(asked).toEqual(['+u.Send#1', '+u.Next#1', '+u.Use#1']);
+  });
+
+  it('fails the step that needs it, before it acts, if only the values of this run show that the output is needed', async () => {
+    const steps = (pick: string, use: string): ProgramDocument => programOf(ask('Pick', pick), ask('Send', '{{Pick}}'), ask('Use', use));
+    const answer = ({ address }: { address: string }): string => (address === 'u.Send' ? 'x'.repeat(300) : address);
+    const first = await runFakeProgram({ document: steps('one', 'no'), answer, continueDue: () => true });
+    const earlier = await earlierRun('earlier', first.program, () => Promise.resolve(null));
+    const again = await runFakeProgram({ document: steps('two', '{{Send}}'), earlier, answer });
+    expect(again.calls.filter((call) => call.startsWith('+'))).toEqual(['+u.Pick#1']);
+    expect(again.result.error).toContain(
+      'Step "u.Use" lacks an output that it refers to: the earlier run completed step "u.Send", but its output was too large to keep. ' +
+        'Resume from "u.Send" ("from") to run it and all later steps again, with their effects',
+    );
+  });
+
+  it('is an item of a `forEach` too', async () => {
+    const each: StepDocument = { name: 'Each', forEach: { in: '{{input.items}}', atOnce: 1, steps: [ask('One', '{{item}}')] } };
+    const items = programOf(each, ask('End'));
+    const given = { ...dropped, document: items, input: { items: [0, 1, 2] }, failing: ['u.One[2]'] };
+    expect((await resumed(given)).asked).toEqual(['+u.One[2]#1', '+u.End#1']);
+    expect((await resumed({ ...given, failing: ['u.End'] })).asked).toEqual(['+u.End#1']);
+    expect((await resumed({ ...given, failing: ['u.End'], editedInput: { items: [0, 1, 2, 3] } })).asked).toEqual([
+      '+u.One[3]#1',
+      '+u.End#1',
+    ]);
+    const edited = programOf(each, ask('End', '{{Each}}'));
+    const refused = await resumed({ ...given, edited });
+    expect(refused.asked).toEqual([]);
+    expect(refused.again.result.error).toContain('its step "u.Each"');
+  });
+});
+
+describe('a lenient program whose run is resumed', () => {
+  it('reuses a step that refers to one that had not run yet', async () => {
+    const steps = [ask('Early', 'before {{Late}}'), ask('Late'), ask('End')];
+    const document: ProgramDocument = { ...programOf(...steps), lenient: true };
+    expect((await resumed({ document, input: {}, failing: ['u.End'] })).asked).toEqual(['+u.End#1']);
   });
 });
 
