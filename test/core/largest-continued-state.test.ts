@@ -47,7 +47,7 @@ function largeRun(toolName = 'tool'): RunState {
   for (let count = 0; count < 1_000; count += 1) recordEvent(state, PORTS, { author: 'user', content: [] });
   state.window.usedCallIds = withUsedCallIds(
     [],
-    Array.from({ length: 1_000 }, (_, count) => `${count}${LONGEST.repeat(60)}`),
+    Array.from({ length: 1_000 }, (_, count) => `${count}x${LONGEST}`),
   );
   return state;
 }

@@ -74,8 +74,11 @@ export function bytesInFlight({ call, tool }: ToolInvocation): number {
 
 // Shared state: the size limit of the window.
 
-/** Bytes of the carried state that are not counted below: deps, queue, requests, ids of messages, events and removed calls, the last thought, numbers. */
-const CARRIED_BESIDE_BYTES = BYTE_BUDGETS.deps + BYTE_BUDGETS.queue + BYTE_BUDGETS.requests + 262_000;
+/**
+ * Bytes of the carried state that are not counted below: deps, queue, requests, ids of messages, events and removed calls, the last thought,
+ * numbers.
+ */
+const CARRIED_BESIDE_BYTES = BYTE_BUDGETS.deps + BYTE_BUDGETS.queue + BYTE_BUDGETS.requests + 252_000;
 
 /** Bytes of a carried event besides its content and the name of its author: offset, id, names of fields. */
 const EVENT_BYTES = 120;

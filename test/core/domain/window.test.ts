@@ -104,7 +104,18 @@ describe('the window of a run', () => {
     }
     const isUsed = isUsedCallId(window.usedCallIds ?? []);
     expect(['call_0', 'call_0-2', 'call_0-400', 'call_0-401'].map(isUsed)).toEqual([true, true, true, false]);
-    expect(jsonBytes(window.usedCallIds)).toBeLessThanOrEqual(10_002);
+    expect(jsonBytes(window.usedCallIds)).toBeLessThanOrEqual(1_002);
+  });
+
+  it('knows the ids of all calls that a server has numbered through', () => {
+    const calls = Array.from({ length: 900 }, (_, count) => `functions.search:${count}`);
+    const { usedCallIds = [] } = fold([
+      said('Q'),
+      asked('e1', ...calls),
+      { ...said('s'), compaction: { summarized: { head: 0, tail: null } } },
+    ]);
+    const isUsed = isUsedCallId(usedCallIds);
+    expect([...calls, 'functions.search:900', 'search'].filter((id) => !isUsed(id))).toEqual(['functions.search:900', 'search']);
   });
 
   it('has only the first message and the summary if everything was summarized, and a later summary replaces the first', () => {
