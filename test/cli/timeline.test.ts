@@ -5,7 +5,7 @@ import type { ExportLine } from '../../src/client/export-run.ts';
 import type { ContentItem } from '../../src/core/domain/content.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { type Event, recordsInOrder, type RunRecord } from '../../src/core/domain/record.ts';
-import { newStep, newToolCallRecord, type StepResult } from '../../src/core/domain/tool-calls.ts';
+import { newStep, newToolCallRecord, type StepResult, unknownOutcome } from '../../src/core/domain/tool-calls.ts';
 import { commandIo } from './command-io.ts';
 import { AT, decision } from './pending-approvals.ts';
 
@@ -322,4 +322,17 @@ test('a step of an agent with several models shows which model answered, and why
   expect(lineOf({})).toBe('  Paid.');
   const asked = event('clerk', [refund], { usage: null, answeredBy: 'p/b' });
   expect(told(inOrder([asked], [])).split('\n')[2]).toBe('  answered by p/b');
+});
+
+test('a call whose outcome is unknown is marked: its result is no ordinary error', () => {
+  const lost = {
+    ...newToolCallRecord('refund', 'c1', AT),
+    arguments: { amount: 5 },
+    result: unknownOutcome('refund', 'its worker was lost'),
+    isError: true,
+  };
+  const failed = { ...newToolCallRecord('search', 'c2', AT), result: 'no connection', isError: true };
+  const lines = told(inOrder([asks], [{ ...newStep(1), toolCalls: [lost, failed] }])).split('\n');
+  const marks = lines.filter((line) => line.includes('? outcome unknown'));
+  expect(marks.map((line) => line.trim())).toEqual(['? outcome unknown: it may have taken effect. Find out what it has done']);
 });

@@ -13,6 +13,7 @@ import {
   RUN_CODE,
   type StepResult,
   type ToolCallRecord,
+  hasUnknownOutcome,
   verifiedText,
 } from '../../core/domain/tool-calls.ts';
 import { cachedText } from '../../core/domain/usage.ts';
@@ -123,6 +124,9 @@ function callLines(call: ToolCallRecord, output: Pick<Output, 'look'>, details: 
       .map((decision) => decisionLine(decision, output, details.full)),
     ...hookLines(call.hooks, output).map((line) => `  ${line}`),
     ...outcomeLines(call, output, details),
+    ...(hasUnknownOutcome(call)
+      ? [`  ? ${output.look('yellow', 'outcome unknown: it may have taken effect. Find out what it has done')}`]
+      : []),
     // How the outcome of a lost call was verified.
     ...(call.verified === undefined ? [] : [`  ✓ ${output.look('yellow', lineText(verifiedText(call.verified)))}`]),
   ];

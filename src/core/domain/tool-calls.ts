@@ -282,9 +282,17 @@ export function textNamingMedia(content: JsonValue[]): string {
   return resultText(content.map((value) => (isMediaPart(value) ? partText(value) : value)));
 }
 
+/** The beginning of the result of a call whose answer was lost. */
+const outcomeIsUnknown = (name: string): string => `The outcome of this call of '${name}' is unknown: `;
+
+/** True for the record of a call that may have taken effect, because its answer was lost. */
+export function hasUnknownOutcome({ toolName, result, isError }: Pick<ToolCallRecord, 'toolName' | 'result' | 'isError'>): boolean {
+  return isError && result.startsWith(outcomeIsUnknown(toolName));
+}
+
 /** Returns the result of a call that may have taken effect, because its answer was lost. `lost` says how. */
 export function unknownOutcome(name: string, lost: string): string {
-  return `The outcome of this call of '${name}' is unknown: it was started, and its answer was lost (${lost}). It may have taken effect. It was not tried again. Find out before you call it again.`;
+  return `${outcomeIsUnknown(name)}it was started, and its answer was lost (${lost}). It may have taken effect. It was not tried again. Find out before you call it again.`;
 }
 
 /** Returns the result of a call whose answer was lost and that, according to its tool, did not happen. */
