@@ -63,6 +63,6 @@ test.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
     const worker = await WAYS.createWorker(testbed, kind);
     worker.shutdown();
     worker.shutdown();
-    await worker.run();
+    await expect(worker.run()).resolves.toBeUndefined();
   },
 );
