@@ -2,6 +2,8 @@ import { describe, expect, test, vi } from 'vitest';
 import { callClient, itemsWithFreshSecrets, withFreshSecrets } from '../../../activities/fresh-secrets.ts';
 import { openConnection } from '../../../activities/mcp/open-connection.ts';
 import { SecretVault } from '../../../activities/secret-vault.ts';
+import { aiSdk } from '../../../activities/models/ai-sdk/ai-sdk.ts';
+import type { AiSdkModel } from '../../../activities/models/ai-sdk/language-model.ts';
 import { openai } from '../../../activities/models/openai/openai.ts';
 import { ModelCallError } from '../../../src/core/domain/errors.ts';
 import type { ModelClient, ModelResponse } from '../../../src/core/domain/model.ts';
@@ -123,6 +125,25 @@ describe('a model call', () => {
     } finally {
       await server.close();
     }
+  });
+
+  test('of a package of the AI SDK is made with a model of the new key', async () => {
+    const { vault, replace } = replaceable();
+    await vault.resolve('key');
+    replace(NEW);
+    const keys: string[] = [];
+    const client = aiSdk(async (modelId, { secret: read }) => {
+      const key = await read('key');
+      const doStream = async (): Promise<never> => {
+        keys.push(key);
+        const statusCode = key === NEW ? 400 : 401;
+        throw Object.assign(new Error('refused'), { name: 'AI_APICallError', statusCode, responseBody: '{"error":{"message":"no"}}' });
+      };
+      return { specificationVersion: 'v4', provider: 'fake', modelId, supportedUrls: {}, doStream } as unknown as AiSdkModel;
+    });
+    const context = { signal: new AbortController().signal, secret: vault.reader() };
+    await expect(callClient(client, modelRequest(), context)).rejects.toMatchObject({ code: 'model_bad_request' });
+    expect(keys).toEqual([OLD, NEW]);
   });
 
   test('that has begun to answer is not made again', async () => {
