@@ -98,9 +98,7 @@ export class LonghaulClient {
    */
   async start<Agent extends AnyAgent | string>(agent: Agent, options: StartOptions<GivenDepsOf<Agent>>): Promise<HandleOf<Agent>> {
     this.#checkAgent(agent, options);
-    const runId = await failIfUnreachable(this.temporal, () =>
-      startRun(this.temporal, agent, this.#forPrincipal(options), { ...this.#settings, onNotice: this.#options.onNotice ?? warn }),
-    );
+    const runId = await failIfUnreachable(this.temporal, () => startRun(this.temporal, agent, this.#forPrincipal(options), this.#settings));
     return this.#handle<Agent>(runId, { isRun: (options.ifExists ?? 'fail') === 'fail' });
   }
 
@@ -171,7 +169,7 @@ export class LonghaulClient {
     const whole = this.#forPrincipal({ ...options, ...defined({ principal: given }) });
     const access = this.#access.narrowedTo(whole.principal);
     const run = this.#handle<unknown>(options.id, { access });
-    const parts = { client: this.temporal, agent, run, onNotice: this.#options.onNotice ?? warn, ...this.#settings, access };
+    const parts = { client: this.temporal, agent, run, ...this.#settings, access };
     const session: unknown = new SessionHandle(parts, whole);
     return session as SessionOf<Agent>;
   }
@@ -337,8 +335,8 @@ export class LonghaulClient {
   }
 
   get #settings(): ClientSettings {
-    const { taskQueue, userKey } = this.#options;
-    return { taskQueue, userKey, access: this.#access };
+    const { taskQueue, userKey, onNotice = warn } = this.#options;
+    return { taskQueue, userKey, access: this.#access, onNotice };
   }
 
   #checkAgent(agent: { name: string } | string, options: object): void {

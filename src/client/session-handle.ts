@@ -112,6 +112,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   readonly #sender: Addressee['sender'];
   readonly #agentName: string;
   readonly #chain: RunChain;
+  readonly #onNotice: SessionParts<Output, Unfinished>['onNotice'];
   /** True once the server has answered a message: the session no longer needs to be started. */
   #isStarted = false;
 
@@ -121,6 +122,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     this.id = checkNewRunId(options.id);
     this.run = run;
     this.#client = client;
+    this.#onNotice = onNotice;
     this.#allowed = new AuthorizedRun(client, this.id, access);
     this.#chain = new RunChain(client, this.id);
     const { id, principal, turnLimits = {} } = options;
@@ -159,9 +161,13 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    */
   async open(): Promise<void> {
     await failIfUnreachable(this.#client, () =>
-      withPublishedAttributes(this.#client, this.#attributes, (attributes) => startSession(this.#client, this.#startOptions(attributes))),
+      this.#withAttributes((attributes) => startSession(this.#client, this.#startOptions(attributes))),
     );
     this.#isStarted = true;
+  }
+
+  #withAttributes<Value>(begin: (attributes: SearchAttributePair[]) => Promise<Value>): Promise<Value> {
+    return withPublishedAttributes(this.#client, this.#attributes, begin, this.#onNotice);
   }
 
   /**
@@ -179,7 +185,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       const message = { id: randomUUID(), ...options, session: { agent: this.#agentName } };
       const sent = this.#isStarted
         ? sendMessage(run, content, message)
-        : withPublishedAttributes(this.#client, this.#attributes, (attributes) =>
+        : this.#withAttributes((attributes) =>
             sendMessage({ ...run, start: () => startOfSession(this.#startOptions(attributes)) }, content, message),
           );
       const receipt = await sent.catch(async (error: unknown) => {

@@ -143,6 +143,8 @@ export interface ClientSettings {
   userKey?: string | undefined;
   /** The client's access to runs. Default: all runs. */
   access?: RunAccess;
+  /** Called with each notice for the person who starts the run. */
+  onNotice?: (line: string) => void;
 }
 
 interface WorkflowStart {
@@ -168,7 +170,7 @@ async function startWorkflow(
     workflowIdConflictPolicy: 'FAIL',
   };
   const published = [agentAttribute(name), ...principalAttributes(input.principal ?? {}, settings.userKey)];
-  const begun: WorkflowBeginning = { client, type, workflow, published };
+  const begun: WorkflowBeginning = { client, type, workflow, published, onNotice: settings.onNotice };
   const isStarted = await beginWorkflow(begun, options);
   if (isStarted) return runId;
   // An id taken by another principal is also refused: a client that acts for a principal gets only runs of that principal.
@@ -207,16 +209,20 @@ interface WorkflowBeginning {
   workflow: WorkflowStartOptions<RunWorkflow>;
   /** The search attributes of the run, dropped if the namespace lacks them. */
   published: SearchAttributePair[];
+  onNotice: ClientSettings['onNotice'];
 }
 
 /** Starts the workflow. Returns false if the server has one with this id. */
-async function beginWorkflow({ client, type, workflow, published }: WorkflowBeginning, options: WorkflowOptions): Promise<boolean> {
+async function beginWorkflow(
+  { client, type, workflow, published, onNotice }: WorkflowBeginning,
+  options: WorkflowOptions,
+): Promise<boolean> {
   try {
     const { typedSearchAttributes, ...others } = workflow;
     const own = typedSearchAttributes instanceof TypedSearchAttributes ? typedSearchAttributes : undefined;
-    await withPublishedAttributes(client, published, (attributes) =>
-      client.workflow.start<RunWorkflow>(type, { ...others, ...mergedAttributes(own, attributes) }),
-    );
+    const begin = (attributes: SearchAttributePair[]): Promise<unknown> =>
+      client.workflow.start<RunWorkflow>(type, { ...others, ...mergedAttributes(own, attributes) });
+    await withPublishedAttributes(client, published, begin, onNotice);
     return true;
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
@@ -228,7 +234,8 @@ async function beginWorkflow({ client, type, workflow, published }: WorkflowBegi
  * Starts the workflow of a failed run again. The server starts one per request id: callers that saw the same failure
  * make the same request, even if the new run has ended meanwhile.
  */
-async function restartFailed({ client, type, workflow, published }: WorkflowBeginning, options: WorkflowOptions): Promise<void> {
+async function restartFailed(begun: WorkflowBeginning, options: WorkflowOptions): Promise<void> {
+  const { client, workflow } = begun;
   const executionId = await failedExecution(client, workflow.workflowId);
   if (executionId === undefined) return;
   const restart: WorkflowStartOptions<RunWorkflow> & InternalWorkflowStartOptions = {
@@ -236,7 +243,7 @@ async function restartFailed({ client, type, workflow, published }: WorkflowBegi
     workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
     [InternalWorkflowStartOptionsSymbol]: { requestId: `restart ${executionId}` },
   };
-  await beginWorkflow({ client, type, workflow: restart, published }, options);
+  await beginWorkflow({ ...begun, workflow: restart }, options);
 }
 
 /** Temporal's statuses of a workflow that ended without doing its work. */
@@ -427,12 +434,13 @@ const refusals = new WeakMap<Client, Map<string, number>>();
 /**
  * Starts a run with Longhaul's search attributes, without those that the namespace lacks: a run that lists do not show
  * as a session, for example, still works. Calls `begin` again if the server refuses the request as invalid: without the attributes
- * that the error names, or without all of them if it names none.
+ * that the error names, or without all of them if it names none. `onNotice` hears of each missing attribute once.
  */
 export async function withPublishedAttributes<Value>(
   client: Client,
   attributes: SearchAttributePair[],
   begin: (attributes: SearchAttributePair[]) => Promise<Value>,
+  onNotice?: (line: string) => void,
 ): Promise<Value> {
   const refused = refusals.get(client) ?? new Map<string, number>();
   refusals.set(client, refused);
@@ -445,10 +453,22 @@ export async function withPublishedAttributes<Value>(
       const text = errorTexts(error);
       const named = left.filter(({ key }) => new RegExp(`\\b${key.name}\\b`).test(text));
       // A wrong value in one start must not drop the attribute for other starts.
-      if (IS_MISSING.test(text)) for (const { key } of named) refused.set(key.name, Date.now());
+      if (IS_MISSING.test(text)) {
+        for (const { key } of named) {
+          if (!refused.has(key.name)) onNotice?.(missingAttributeText(client, key.name));
+          refused.set(key.name, Date.now());
+        }
+      }
       left = left.filter((one) => named.length > 0 && !named.includes(one));
     }
   }
+}
+
+function missingAttributeText({ options: { namespace } }: Client, name: string): string {
+  return (
+    `Namespace "${namespace}" lacks the search attribute "${name}": lists do not find by it what is started now, also later. ` +
+    'A worker adds it when it starts, if the server lets it: start one first. "longhaul doctor" prints the command for an administrator'
+  );
 }
 
 /** Returns the messages of an error and its causes: the SDK wraps some server errors. */
@@ -488,18 +508,12 @@ const START_OPTIONS: Record<keyof RunOptions | 'saved' | 'previousRunId' | 'deps
   deps: true,
 };
 
-/** The client's settings that the start of a run uses. */
-export interface RunSettings extends ClientSettings {
-  /** Called with each notice for the person who starts the run. */
-  onNotice?: (line: string) => void;
-}
-
 /** Starts the workflow of a run and returns its id. Before sending anything, throws for invalid input, and a UsageError for bad options. */
 export async function startRun(
   client: Client,
   agent: AnyAgent | string,
   options: StartOptions,
-  { onNotice, ...settings }: RunSettings = {},
+  settings: ClientSettings = {},
 ): Promise<string> {
   requireKnown('the start', options, { ...START_OPTIONS, ...AWAIT_OPTIONS });
   const { principal } = options;
@@ -507,7 +521,7 @@ export async function startRun(
   const { steps } = earlier ?? {};
   const limits = steps === undefined ? {} : { limits: { steps, ...options.limits } };
   const input = runInput(agent, { ...withEarlier(options, earlier), ...limits });
-  for (const notice of earlier?.notices ?? []) onNotice?.(notice);
+  for (const notice of earlier?.notices ?? []) settings.onNotice?.(notice);
   const start: WorkflowStart = { type: AGENT_RUN, name: input.agent, input, summary: `${input.agent}: ${openingText(input)}` };
   return startWorkflow(client, start, options, settings);
 }

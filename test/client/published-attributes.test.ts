@@ -51,6 +51,21 @@ test('a start leaves out the attribute that the namespace does not have, and no 
   expect(tried).toEqual(['Session Tenant User', 'Tenant User', 'Tenant User', 'Session', '']);
 });
 
+test('the person who starts is told once of each missing attribute, and what to do', async () => {
+  vi.useFakeTimers();
+  const client = { options: { namespace: 'acme' } } as Client;
+  const told: string[] = [];
+  const { begin } = lacking('LonghaulTenant', 'LonghaulUser');
+  for (let start = 0; start < 3; start += 1) {
+    await withPublishedAttributes(client, attributes, begin, (line) => told.push(line));
+    vi.advanceTimersByTime(5_001);
+  }
+  expect(told).toEqual([
+    expect.stringMatching(/^Namespace "acme" lacks the search attribute "LonghaulTenant": .*longhaul doctor/),
+    expect.stringMatching(/"LonghaulUser"/),
+  ]);
+});
+
 test('in a namespace without any of the attributes, they are dropped one by one', async () => {
   const { begin, tried } = lacking('LonghaulSession', 'LonghaulTenant', 'LonghaulUser');
   expect(await withPublishedAttributes({} as Client, attributes, begin)).toBe('started');

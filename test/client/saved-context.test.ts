@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { type RunSettings, type StartOptions, startRun } from '../../src/client/start-workflow.ts';
+import { type ClientSettings, type StartOptions, startRun } from '../../src/client/start-workflow.ts';
 import type { ContentItem } from '../../src/core/domain/content.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import type { RunInput } from '../../src/core/domain/run-input.ts';
@@ -28,7 +28,7 @@ function saved(context: ContextToSave = {}): SavedContext {
 }
 
 /** Starts a run with a client that sends nothing. Returns the input that it would have sent. */
-async function sent(options: StartOptions, settings: RunSettings = {}): Promise<RunInput> {
+async function sent(options: StartOptions, settings: ClientSettings = {}): Promise<RunInput> {
   const start = vi.fn<Client['workflow']['start']>();
   await startRun({ workflow: { start } } as unknown as Client, clerk, options, settings);
   const [, workflow] = start.mock.calls[0] ?? [];
