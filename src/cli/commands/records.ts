@@ -103,7 +103,7 @@ export async function forget(io: CommandIo, flags: FlagsOf<typeof FORGET>): Prom
   if (flags.yes === true && named.unnamed.length > 0) throw new UsageError(`${unnamedText(named.unnamed)}. Nothing was removed`);
   return withClient(io, flags, async ({ client: { temporal } }) => {
     if (flags.yes !== true) {
-      throw new UsageError(previewText(user, named, await previewForget(temporal, { user, userKey, stores: named.stores })));
+      throw new UsageError(previewText(user, named, await previewForget(temporal, { user, userKey, stores: named.stores }), output));
     }
     const options = { ...named.stores, principal: user, ...defined({ userKey }) };
     const removing = new LonghaulClient(temporal, { ...options, onNotice: (line) => output.note(line) });
@@ -119,6 +119,7 @@ export async function forget(io: CommandIo, flags: FlagsOf<typeof FORGET>): Prom
       const kept = forgotten.kept.map((runId) => `"${runId}"`).join(', ');
       output.note(`Spilled results and archives stay of ${kept}: the server has a run of another principal with the same id`);
     }
+    output.note(notRemovedText(output));
     return 0;
   });
 }
@@ -138,7 +139,16 @@ function namedStores({ memory, streams, without: list = '', ...folders }: FlagsO
   return { stores, without, unnamed: unnamedStores(stores, without) };
 }
 
-function previewText(user: Principal, { stores, without, unnamed }: NamedStores, { listed, archived, notice }: ForgetPreview): string {
+function notRemovedText({ program }: Pick<Output, 'program'>): string {
+  return `Not removed: API keys that act for the user ("${program} keys list" shows them), backups, logs, traces, and data that tools have written elsewhere`;
+}
+
+function previewText(
+  user: Principal,
+  { stores, without, unnamed }: NamedStores,
+  { listed, archived, notice }: ForgetPreview,
+  output: Pick<Output, 'program'>,
+): string {
   const named = USER_STORES.filter((store) => stores[store] !== undefined);
   return [
     `This removes everything of ${nameOfUser(user)}, with ${counted(listed, 'run')} that the server lists${archived === 0 ? '' : `, and ${archived} more in the archive`}`,
@@ -146,6 +156,7 @@ function previewText(user: Principal, { stores, without, unnamed }: NamedStores,
     ...(without.length === 0 ? [] : [`Stores that no worker has: ${listOf(without)}`]),
     ...(unnamed.length === 0 ? [] : [unnamedText(unnamed)]),
     ...(notice === undefined ? [] : [notice]),
+    notRemovedText(output),
     'It cannot be undone: write --yes to do it',
   ].join('\n');
 }
