@@ -29,11 +29,11 @@ export function waitsOf(view: StatusView, { now, isAsked }: { now: number; isAsk
     queued,
     missing = [],
     archiving,
-    waitsForWorker: wait,
+    waitsForWorker: untaken,
   } = view;
   const found: Wait[] = [];
   const say = (text: string, tone: Wait['tone'] = 'calm'): void => void found.push({ text, tone });
-  if (wait !== undefined) say(nows.worker(wait.why, wait.taskQueue, moment(wait.since)), 'warn');
+  if (untaken !== undefined) say(nows.worker(untaken.why, untaken.taskQueue, moment(untaken.since)), 'warn');
   else if (hasNotBegun(view) && now - Date.parse(view.startTime) >= BEGINS_WITHIN) say(nows.noWorker, 'warn');
   if (status === 'paused') say(nows.paused, 'warn');
   if (status === 'idle') say(nows.idle);

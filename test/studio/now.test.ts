@@ -43,6 +43,17 @@ test('a run that no worker has begun says so, once it has had the time to begin'
   ]);
 });
 
+test('a run whose task no worker takes says why, also if none has begun it', () => {
+  const { limits: _, ...unbegun } = view({ events: 0 });
+  const waitsForWorker = { why: 'no_worker' as const, taskQueue: 'desks', since: START, workers: 0 };
+  expect(waitsOf({ ...unbegun, waitsForWorker }, { now: at(60), isAsked: false })).toEqual([
+    { text: expect.stringMatching(/^No worker polls the task queue “desks”: it waits since .* until one does\.$/) as string, tone: 'warn' },
+  ]);
+  expect(textsOf({ waitsForWorker: { ...waitsForWorker, why: 'busy', workers: 2 } })).toEqual([
+    expect.stringMatching(/are busy, or have ended/),
+  ]);
+});
+
 test('each kind of wait is a sentence', () => {
   const until = '2026-11-01T06:00:00Z';
   expect(textsOf({ status: 'paused' })).toEqual(['It is paused: it continues when somebody resumes it.']);

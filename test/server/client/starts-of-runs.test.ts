@@ -10,7 +10,7 @@ async function endOfFirst(testbed: Testbed, runId: string): Promise<Date> {
   const events = await historyOf(testbed, runId);
   const continued = events.find((event) => event.workflowExecutionStartedEventAttributes);
   const { seconds, nanos } = continued?.eventTime ?? {};
-  return new Date(Number(seconds ?? 0) * 1000 + Number(nanos ?? 0) / 1e6);
+  return new Date(Number(seconds ?? 0) * 1000 + (nanos ?? 0) / 1e6);
 }
 
 test('lists, filters, counts and durations go by the start of a run, and not of its newest execution', async () => {
