@@ -23,7 +23,10 @@ test('every worker gets the calls of tools that it lacks, and passes all others 
     const shared = activitiesOf([agent], { default: own })['default'] as (input: unknown) => Promise<unknown>;
     expect(await shared({ order: 7 })).toBe('own {"order":7}');
     const called = new MockActivityEnvironment({ activityType: 'gone' }, { logger: new DefaultLogger('ERROR') }).run(shared, call);
-    await expect(called).rejects.toMatchObject({ type: 'unknown_tool', message: expect.stringContaining('No tool "gone"') as string });
+    await expect(called).rejects.toMatchObject({
+      type: 'unknown_tool',
+      message: expect.stringContaining('of which the run needs tool "gone"') as string,
+    });
   }
 });
 
