@@ -25,7 +25,7 @@ test('every worker gets the calls of tools that it lacks, and passes all others 
     const called = new MockActivityEnvironment({ activityType: 'gone' }, { logger: new DefaultLogger('ERROR') }).run(shared, call);
     await expect(called).rejects.toMatchObject({
       type: 'unknown_tool',
-      message: expect.stringContaining('of which the run needs tool "gone"') as string,
+      message: expect.stringContaining('tool "gone"') as string,
     });
   }
 });

@@ -17,14 +17,14 @@ test('a call approved while the only worker lacks its tool runs once, on the new
   await testbed.stopWorkers();
   await testbed.work({ agents: [assistant], providers: { ...providers, scripted: scriptedModel([]) } });
   await Promise.all(runs.map((run) => run.approve('c1')));
-  for (const run of runs) await waitsFor(run, 'tool_b');
+  for (const [index, one] of runs.entries()) await waitsFor(one, agents[index]?.name ?? '');
 
   const [run] = runs as [RunHandle<unknown>];
   const { missing } = await run.status();
-  expect(missing).toMatchObject([{ kind: 'tool', name: 'tool_b', worker: expect.stringContaining(`${process.pid}@`) }]);
+  expect(missing).toMatchObject([{ kind: 'agent', name: 'clerk', worker: expect.stringContaining(`${process.pid}@`) }]);
   const shown = await callCli(['show', run.runId, '--address', testbed.address]);
-  expect(shown.stdout).toContain('Waits     No worker has had tool "tool_b" so far');
-  expect(await currentDetails(testbed, run)).toContain('No worker has had tool "tool_b" so far');
+  expect(shown.stdout).toContain('Waits     No worker has had agent "clerk" so far');
+  expect(await currentDetails(testbed, run)).toContain('No worker has had agent "clerk" so far');
   const events = (await historyOf(testbed, run)).length;
   await until(async () => ((await run.status()).running?.[0]?.attempt ?? 0) > 2, 'more than one attempt');
   expect((await historyOf(testbed, run)).length).toBe(events);
