@@ -2,6 +2,7 @@ import { activityInfo, getClient } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { errorCode, LonghaulError } from '../../src/core/domain/errors.ts';
+import { defined } from '../../src/core/domain/json.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
 import type { TurnQuestion, TurnResultFields, TurnView } from '../../src/core/domain/sessions.ts';
 import {
@@ -12,7 +13,7 @@ import {
   type ReadResultInput,
   type RequestCancelInput,
 } from '../../src/core/protocol.ts';
-import { readExecution, recordedTurn, turnOfEndedSession } from '../../src/history/read-run.ts';
+import { readExecution, recordedTurn, turnOfEndedSession, type WantedTurn } from '../../src/history/read-run.ts';
 import { hasEndedAs, requestCancel, runOutcome } from '../../src/temporal/run-workflow.ts';
 import { failingAs } from '../attempts/failure.ts';
 import { openingOfCall, queryHandle } from './query-run.ts';
@@ -26,8 +27,8 @@ const UNREADABLE: readonly string[] = ['history_removed', 'history_unreadable', 
  */
 const readResult: (input: ReadResultInput) => Promise<RunResultFields | null> = failingAs(
   'internal',
-  async ({ runId, turn, ifEnded, whole }) => {
-    if (turn !== undefined) return readTurn(runId, turn);
+  async ({ runId, turn, call, ifEnded, whole }) => {
+    if (turn !== undefined) return readTurn(runId, { turn, ...defined({ call }) });
     const client = getClient();
     if (ifEnded && !(await hasEnded(client, runId))) return null;
     const result = await runOutcome(client, runId);
@@ -49,22 +50,25 @@ async function recordedResult(client: Client, runId: string): Promise<RunResultF
  * the turn, returns the session's result. Throws `run_ended` if there is none for the turn, and the reason if the session was terminated:
  * then the run stops waiting.
  */
-async function readTurn(sessionId: string, turn: number): Promise<RunResultFields | null> {
+async function readTurn(sessionId: string, turn: WantedTurn): Promise<RunResultFields | null> {
   const client = getClient();
   const result = (await hasEnded(client, sessionId))
     ? await unlessUnreadable(turnOfEndedSession(client, sessionId, turn))
     : await turnOfOpenSession(client, sessionId, turn);
   if (result === null) return null;
-  if (result === undefined) throw new LonghaulError('run_ended', `turn ${turn} of session "${sessionId}" has no result that can be read`);
+  if (result === undefined)
+    throw new LonghaulError('run_ended', `turn ${turn.turn} of session "${sessionId}" has no result that can be read`);
   return { ...result, steps: [] };
 }
 
 /** Returns the result of a turn, null if it has not ended, and undefined if its result can no longer be read. */
-async function turnOfOpenSession(client: Client, sessionId: string, turn: number): Promise<TurnResultFields | null | undefined> {
+async function turnOfOpenSession(client: Client, sessionId: string, wanted: WantedTurn): Promise<TurnResultFields | null | undefined> {
   const handle = client.workflow.getHandle(sessionId);
-  const view = await queryHandle(QUERIES.turn, () => handle.query<TurnView, [TurnQuestion]>(QUERIES.turn, { turn }));
+  const view = await queryHandle(QUERIES.turn, () => handle.query<TurnView, [TurnQuestion]>(QUERIES.turn, wanted));
   if (view.result !== undefined) return view.result;
-  return view.running === turn || view.turns < turn ? null : unlessUnreadable(recordedTurn(client, sessionId, turn));
+  const turn = wanted.call === undefined ? wanted.turn : view.ofCall;
+  if (turn === undefined || view.running === turn || view.turns < turn) return null;
+  return unlessUnreadable(recordedTurn(client, sessionId, { ...wanted, turn }));
 }
 
 /** Returns undefined for a permanent failure to read. */

@@ -366,7 +366,7 @@ async function readTurn(session: ReadSession, turn: number): Promise<TurnResultF
     begun = sessionOf(run.state ?? {})?.turns ?? 0;
   }
   if (begun >= turn) return undefined;
-  if ((await placeOf(session)).hasEnded) return endedTurn(await turnOfEndedSession(client, sessionId, turn), turn);
+  if ((await placeOf(session)).hasEnded) return endedTurn(await turnOfEndedSession(client, sessionId, { turn }), turn);
   throw new LonghaulError('invalid_input', `Session "${sessionId}" has no turn ${turn}: it has begun ${begun}`);
 }
 
@@ -385,7 +385,7 @@ async function waitForTurn(session: ReadSession, turn: number, signal?: AbortSig
     const { hasEnded, isAtRest, place } = await placeOf(session);
     if (hasEnded) {
       const { turnOfEndedSession } = await import('../history/read-run.ts');
-      return endedTurn(await turnOfEndedSession(client, sessionId, turn), turn);
+      return endedTurn(await turnOfEndedSession(client, sessionId, { turn }), turn);
     }
     // A session with many users may never be at rest.
     if (place !== asked.place && (isAtRest || Date.now() - asked.at >= LONGEST_PAUSE_MS)) {
@@ -415,7 +415,7 @@ async function askForTurn(session: ReadSession, turn: number): Promise<TurnResul
 
 async function recordedTurn({ client, sessionId }: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
   const history = await import('../history/read-run.ts');
-  return history.recordedTurn(client, sessionId, turn);
+  return history.recordedTurn(client, sessionId, { turn });
 }
 
 interface SessionPlace {

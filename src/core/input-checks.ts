@@ -87,8 +87,8 @@ export function closeProblem(value: unknown): string | undefined {
 export function nextTurnProblem(value: unknown): string | undefined {
   const problem = requestProblem(NEXT_TURN, value);
   if (problem !== undefined) return problem;
-  const { content, of } = value as NextTurnInput;
-  const [blank] = content === undefined || of !== undefined ? [] : blankProblems(content, 'content');
+  const { content } = value as NextTurnInput;
+  const [blank] = content === undefined ? [] : blankProblems(content, 'content');
   if (blank !== undefined) return problemsText([blank]);
   const bytes = jsonBytes(content ?? '');
   return bytes <= BYTE_BUDGETS.message ? undefined : `"content" is ${bytes} bytes of JSON, over ${BYTE_BUDGETS.message}`;

@@ -395,13 +395,23 @@ function readEndNotification(recorded: RecordedExecution, state: RunState): void
   if (outcome.type === 'failed') noteNotifyEndedFailure(state, outcome.message);
 }
 
+/** A turn of a session: by the call that it answers if there is one, because a run that was reset may know another number. */
+export interface WantedTurn {
+  turn: number;
+  call?: string;
+}
+
+function isTurn(result: TurnResultFields, { turn, call }: WantedTurn): boolean {
+  return call === undefined ? result.turn === turn : result.call === call;
+}
+
 /** Returns the result of a turn from the session's histories, newest first. Undefined if it has not ended or its history was removed. */
-export async function recordedTurn(client: Client, sessionId: string, turn: number): Promise<TurnResultFields | undefined> {
+export async function recordedTurn(client: Client, sessionId: string, wanted: WantedTurn): Promise<TurnResultFields | undefined> {
   const { runId } = await client.workflow.getHandle(sessionId).describe();
   let executionId: string | undefined = runId;
   while (executionId !== undefined) {
     const read = await readExecution(client, sessionId, executionId);
-    const result = endedTurns(read?.run.state ?? {}).find((one) => one.turn === turn);
+    const result = endedTurns(read?.run.state ?? {}).find((one) => isTurn(one, wanted));
     if (result !== undefined) return result;
     executionId = read?.continuedFrom;
   }
@@ -413,11 +423,18 @@ export async function recordedTurn(client: Client, sessionId: string, turn: numb
  * could not be resolved, returns the session's result. Throws `run_ended` if it was closed before the turn, `run_terminated` and
  * `run_timed_out`.
  */
-export async function turnOfEndedSession(client: Client, sessionId: string, turn: number): Promise<RunResultFields | TurnResultFields> {
-  const recorded = await recordedTurn(client, sessionId, turn);
+export async function turnOfEndedSession(
+  client: Client,
+  sessionId: string,
+  wanted: WantedTurn,
+): Promise<RunResultFields | TurnResultFields> {
+  const { turn } = wanted;
+  const recorded = await recordedTurn(client, sessionId, wanted);
   if (recorded !== undefined) return recorded;
   const result = await runOutcome(client, sessionId);
-  if ((result.turns ?? turn) >= turn) return result;
+  // A closed session has an answer, but to an earlier call.
+  const hasBegun = wanted.call === undefined ? (result.turns ?? turn) >= turn : result.status !== 'completed';
+  if (hasBegun) return result;
   throw new LonghaulError('run_ended', `Session "${sessionId}" ended before its turn ${turn}: begin another session`);
 }
 

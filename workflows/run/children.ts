@@ -22,15 +22,16 @@ import {
 } from '../../src/core/activity-requests/child-requests.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import type {
-  ChildCall,
-  ChildEnd,
-  ChildOutcome,
-  ChildStart,
-  KeptAgent,
-  MessageProblem,
-  NextTurnInput,
-  ReadChild,
+import {
+  askedBy,
+  type ChildCall,
+  type ChildEnd,
+  type ChildOutcome,
+  type ChildStart,
+  type KeptAgent,
+  type MessageProblem,
+  type NextTurnInput,
+  type ReadChild,
 } from '../../src/core/domain/children.ts';
 import { defined } from '../../src/core/domain/json.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
@@ -95,6 +96,7 @@ export function runChild(run: LiveRun, call: ChildCall): Promise<ChildOutcome> {
 }
 
 function childEffects(run: LiveRun, { runId, of, turn }: ChildCall, isCancelled: () => boolean): ChildEffects {
+  const asked = askedBy(turn, of);
   let end = turn === undefined ? undefined : run.keptEnds?.get(runId);
   const noteEnd = (ended: ChildEnd): void => {
     end = ended;
@@ -125,8 +127,8 @@ function childEffects(run: LiveRun, { runId, of, turn }: ChildCall, isCancelled:
     hasReported: () => hasChildEnded(run.inbox, runId),
     isCancelled,
     tell: () => signalRun<NotifyOnEndInput>(runId, SIGNALS.notifyOnEnd, { to: run.runId }),
-    cancel: () => (turn === undefined ? cancelRun(runId) : interruptTurn(runId, turn)),
-    read: (options) => scheduleActivity(run, readChildRequest({ runId, ...defined({ turn }), ...options })),
+    cancel: () => (turn === undefined ? cancelRun(runId) : interruptTurn(runId, { turn, ...asked })),
+    read: (options) => scheduleActivity(run, readChildRequest({ runId, ...defined({ turn }), ...asked, ...options })),
     wait: async (isMet, deadline) => {
       if (deadline === undefined) await condition(isMet);
       else if (deadline.at > Date.now()) await condition(isMet, deadline.at - Date.now(), { summary: deadline.summary });
@@ -243,8 +245,8 @@ async function sendNext(
 }
 
 /** Interrupts a turn of a kept session. The session continues. */
-async function interruptTurn(runId: string, turn: number): Promise<void> {
-  await signalRun<InterruptInput>(runId, SIGNALS.interrupt, { turn, reason: 'the call that waited for the answer was given up' });
+async function interruptTurn(runId: string, turn: AwaitedTurn): Promise<void> {
+  await signalRun<InterruptInput>(runId, SIGNALS.interrupt, { ...turn, reason: 'the call that waited for the answer was given up' });
 }
 
 /** Closes all kept sessions of a run. A running turn ends first. */
@@ -279,16 +281,23 @@ export async function endChildren(run: LiveRun, state: RunState): Promise<void> 
   for (const end of ends) if (end.type === 'ended') spendChild(state, end.result);
 }
 
-/** Returns the awaited turn of a kept session. */
-function turnOf(state: RunState, runId: string): number | undefined {
-  return agentsOfCalls(state).find((child) => child.runId === runId)?.turn;
+/** A turn of a kept session, and the call that it answers. */
+interface AwaitedTurn {
+  turn: number;
+  call?: string;
 }
 
-async function cancelChild(run: LiveRun, runId: string, turn: number | undefined): Promise<ReadChild> {
+/** Returns the awaited turn of a kept session. */
+function turnOf(state: RunState, runId: string): AwaitedTurn | undefined {
+  const child = agentsOfCalls(state).find((one) => one.runId === runId);
+  return child?.turn === undefined ? undefined : { turn: child.turn, ...askedBy(child.turn, child) };
+}
+
+async function cancelChild(run: LiveRun, runId: string, turn: AwaitedTurn | undefined): Promise<ReadChild> {
   if (turn !== undefined) {
     await interruptTurn(runId, turn);
     const hasEnded = await condition(() => hasChildEnded(run.inbox, runId), END_WAIT_MS);
-    return hasEnded ? scheduleActivity(run, readChildRequest({ runId, turn })) : { type: 'running' };
+    return hasEnded ? scheduleActivity(run, readChildRequest({ runId, ...turn })) : { type: 'running' };
   }
   const isTold = await signalRun<NotifyOnEndInput>(runId, SIGNALS.notifyOnEnd, { to: run.runId });
   if (isTold) {
@@ -334,8 +343,8 @@ export async function notifyOfEnd(run: LiveRun): Promise<void> {
 }
 
 /** Notifies a session's keeper of the end of a turn, and waits until the server has delivered the signal. */
-export async function reportTurn({ runId }: LiveRun, to: string, turn: number): Promise<void> {
-  await CancellationScope.nonCancellable(() => signalRun<ChildEndedInput>(to, SIGNALS.childEnded, { runId, turn }));
+export async function reportTurn({ runId }: LiveRun, to: string, turn: Omit<ChildEndedInput, 'runId'>): Promise<void> {
+  await CancellationScope.nonCancellable(() => signalRun<ChildEndedInput>(to, SIGNALS.childEnded, { runId, ...turn }));
 }
 
 /**

@@ -16,7 +16,7 @@ import { endHooksRequest } from '../../src/core/activity-requests/hook-requests.
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/byte-budgets.ts';
 import { type ErrorCode, errorMessage } from '../../src/core/domain/errors.ts';
-import { inboundProblem, isJsonObject, type JsonObject, whyUnreadable } from '../../src/core/domain/json.ts';
+import { defined, inboundProblem, isJsonObject, type JsonObject, whyUnreadable } from '../../src/core/domain/json.ts';
 import { tooLargeText } from '../../src/core/domain/program-run.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
 import { DEFAULT_THRESHOLDS, eventsText } from '../../src/core/domain/run.ts';
@@ -347,7 +347,7 @@ function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'reco
     withinTurn: (turn) => withinTurn(run, turn),
     inBackground,
     closeKept,
-    turnEnded: (runId, turn) => reportTurn(run, runId, turn),
+    turnEnded: (runId, turn, call) => reportTurn(run, runId, { turn, ...defined({ call }) }),
     endChildren: (state) => endChildren(run, state),
     allows: (change) => patched(change),
     recorded: (state) => {

@@ -99,9 +99,9 @@ export function messageProblem(next: NextTurnInput): MessageProblem | undefined 
   return problem === undefined ? undefined : { code: 'invalid_input', message: problem };
 }
 
-/** Returns a call's message with a reference to the call, replacing content that is too large to be stored again. */
+/** Returns a call's message with a reference to the call, which replaces content that is too large to be stored again. */
 export function messageOfCall({ content = '', ...next }: NextTurnInput, of: ChildCall['of']): NextTurnInput {
-  return of === undefined || fits({ content }) ? { ...next, content } : { ...next, of };
+  return { ...next, ...(of === undefined || fits({ content }) ? { content } : {}), ...defined({ of }) };
 }
 
 /** Reads a message that is too large to be stored again from the parent's call. */

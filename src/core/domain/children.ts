@@ -42,6 +42,22 @@ export type ChildOutcome =
   /** The child continues, and the next execution waits for it. */
   | { type: 'left'; seenAt: number };
 
+/** A call: the id of its event, and its index in the event's content. */
+type CallPlace = NonNullable<ChildCall['of']>;
+
+/** Returns a call as text: `<event id>/<index>`. */
+export function callText({ eventId, index }: CallPlace): string {
+  return `${eventId}/${index}`;
+}
+
+/**
+ * Returns the call that a turn of a kept agent answers. After a reset, the agent may have had turns that the run no longer knows: only the call
+ * says which turn answers it. Undefined for the first turn: each start has an agent of its own.
+ */
+export function askedBy(turn: number | undefined, of: ChildCall['of']): { call?: string } {
+  return turn === undefined || turn === 1 || of === undefined ? {} : { call: callText(of) };
+}
+
 /** An agent that runs as the child of a tool call. */
 export interface RunningAgent {
   /** The call: the id of its event, and its index in the event's content. */
@@ -82,6 +98,8 @@ export interface ChildInputAnswer {
 /** Input of `readResult`. */
 export interface ReadResultInput {
   runId: string;
+  /** The call that the turn answers, as its text. Absent for the first turn, which only one call can have begun. */
+  call?: string;
   /** The result is null while the run is running. Absent: the activity waits for the end. */
   ifEnded?: true;
   /** The turn of a session whose result is read, instead of the whole run's. 1-based. */
@@ -108,6 +126,8 @@ export interface ChildEndedInput {
   runId: string;
   /** The turn that has ended, of an open session. 1-based. */
   turn?: number;
+  /** The call that the turn answers, as its text. Absent for the first turn. */
+  call?: string;
 }
 
 /** Argument of the Signal `childWaiting`. */

@@ -102,6 +102,8 @@ export interface CancelInput extends s.ValueOf<typeof CANCEL> {}
 export const INTERRUPT = s.closedObject({
   /** Interrupts only this turn. Default: the current one. */
   turn: s.optional(s.AT_LEAST_ONE),
+  /** Between runs: interrupts only the turn that answers this call, as its text. */
+  call: s.optional(s.boundedText({ minLength: 1, maxLength: 1_100 })),
   /** Why, for the record. */
   reason: s.optional(s.boundedText({ maxLength: 500 })),
   /** Who interrupts, for the record. */
@@ -117,11 +119,14 @@ export const CLOSE = s.closedObject({ by: s.optional(BY) });
 export interface CloseInput extends s.ValueOf<typeof CLOSE> {}
 
 const NEXT_TURN_MEMBERS = {
-  /** The number of the turn that answers the message. 1-based, from 2: a session begins with the first message. */
+  /**
+   * The number of the turn that answers the message, as far as the run knows. 1-based, from 2: a session begins with the first message. After
+   * a reset of the run, the session may have had more turns.
+   */
   turn: s.boundedNumber({ type: 'integer', minimum: 2 }),
   /** Absent if it is too large to be stored again: an activity of the session queries the run for it. */
   content: s.optional(s.TEXT),
-  /** The call that contains the whole message: the id of its event, and its index in the event's content. */
+  /** The call that asks, and contains the whole message: the id of its event, and its index in the event's content. */
   of: s.optional(s.object({ eventId: s.boundedText({ minLength: 1, maxLength: 1_000 }), index: s.COUNT })),
   /** The turn's share of the run's limits. Absent if the run shares no limit with it. */
   left: s.optional(LIMITS),

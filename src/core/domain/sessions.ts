@@ -49,6 +49,21 @@ export interface SessionState extends SessionInput {
   titled?: true;
   /** The session began with a message, and its first turn has not begun. */
   opens?: true;
+  /** For a kept session: the calls that its newest turns answer, as their texts, with the numbers of the turns. Oldest first. */
+  calls?: [call: string, turn: number][];
+}
+
+/** The turns whose calls a kept session remembers: a run that was reset repeats one of its newest questions. */
+const REMEMBERED_CALLS = 50;
+
+/** Records the call that a turn answers. */
+export function noteCall(session: SessionState, call: string, turn: number): void {
+  session.calls = [...(session.calls ?? []), [call, turn] as [string, number]].slice(-REMEMBERED_CALLS);
+}
+
+/** Returns the number of the turn that answers a call; undefined if none has begun. */
+export function turnOfCall(session: SessionState | undefined, call: string): number | undefined {
+  return session?.calls?.findLast(([one]) => one === call)?.[1];
 }
 
 /** The name of the session's slice in the state of its run. */
@@ -86,6 +101,8 @@ export const TURN_MEMBERS = {
   firstStep: s.NUMBER,
   /** The ids of accepted messages that the turn ended without reading: the next turn answers them. Absent if there are none. */
   unanswered: s.optional(s.listOf(s.TEXT)),
+  /** For a session that a run keeps: the call that the turn answers, as `<event id>/<index>`. Absent for the first turn. */
+  call: s.optional(s.TEXT),
 };
 
 /** The result of a turn, from its message to its answer, in the form of a run's result. */
@@ -137,6 +154,8 @@ export const SESSION_VIEW: s.Shape<SessionView> = s.object(VIEW_MEMBERS);
 export interface TurnQuestion {
   /** 1-based. Default: the last one that ended. */
   turn?: number;
+  /** The call that the turn answers, as its text, instead of its number. */
+  call?: string;
 }
 
 /** Answer of the `turn` query. */
@@ -148,6 +167,8 @@ export interface TurnView {
   running?: number;
   /** The number of the first turn whose result this execution has: earlier ones are in earlier histories. */
   firstTurn: number;
+  /** The number of the turn that answers the call of the question. Absent if it has not begun. */
+  ofCall?: number;
   /** Absent if the turn has not ended, or if this execution does not have it. */
   result?: TurnResultFields;
 }

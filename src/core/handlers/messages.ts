@@ -1,6 +1,6 @@
 import { isParallel } from '../capabilities/flows.ts';
 import { firstAgent } from '../capabilities/handoffs.ts';
-import type { NextTurnInput } from '../domain/children.ts';
+import { callText, type NextTurnInput } from '../domain/children.ts';
 import type { QueuedMessage } from '../domain/content.ts';
 import { defined, type JsonValue } from '../domain/json.ts';
 import { parentOf, type SessionKind } from '../domain/run-input.ts';
@@ -13,6 +13,7 @@ import {
   type RefreshReceipt,
   type ResetReceipt,
   sessionOf,
+  turnOfCall,
 } from '../domain/sessions.ts';
 import { isoTime } from '../domain/time.ts';
 import { closeProblem, interruptProblem, messageProblem, nextTurnProblem } from '../input-checks.ts';
@@ -142,7 +143,8 @@ export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
   },
   take(run, input) {
     const { inbox } = run;
-    const { turn, reason, by } = (input as InterruptInput | null | undefined) ?? {};
+    const { call, reason, by, ...asked } = (input as InterruptInput | null | undefined) ?? {};
+    const turn = call === undefined ? asked.turn : (turnOfMessage(run, call) ?? 0);
     const current = presentTurn(run);
     const why = [reason, by === undefined ? undefined : `(${by})`].filter((part) => part !== undefined).join(' ');
     const request = why === '' ? {} : { cancelReason: why };
@@ -196,7 +198,7 @@ export const reset: RequestKind<unknown, ResetReceipt> = {
 
 /** Takes the next message from the parent that keeps a session. A repeated message is ignored. */
 export const nextTurn: RequestKind<NextTurnInput, void> = {
-  description: 'Between runs: the run that keeps this session sends its next message: {"turn", "content", "runs", "left"?}',
+  description: 'Between runs: the run that keeps this session sends its next message: {"turn", "of", "content"?, "runs", "left"?}',
   refusal(run, input) {
     const problem = nextTurnProblem(input) ?? (isKept(run) ? undefined : 'the run is not a session that another run keeps');
     return problem === undefined ? refuseIfEnded(run) : invalidRequest(run, 'nextTurn', problem);
@@ -204,9 +206,24 @@ export const nextTurn: RequestKind<NextTurnInput, void> = {
   take({ state, inbox }, input) {
     // A session that was paused along with its parent continues.
     inbox.pauseWithOther(false);
-    if (input.turn > (sessionOf(state ?? {})?.turns ?? 0)) keepNextTurn(inbox, input);
+    const session = sessionOf(state ?? {});
+    const begun = session?.turns ?? 0;
+    const { of } = input;
+    if (of === undefined) {
+      if (input.turn > begun) keepNextTurn(inbox, input);
+      return;
+    }
+    // A turn that runs answers the call already.
+    if (session?.turn !== undefined && turnOfCall(session, callText(of)) === session.turn.number) return;
+    keepNextTurn(inbox, { ...input, turn: Math.max(input.turn, begun + 1) });
   },
 };
+
+/** Returns the number of the turn that answers a call of the run that keeps the session, also before it begins. */
+function turnOfMessage({ inbox, state }: MessageReceiver, call: string): number | undefined {
+  const next = nextTurnOf(inbox);
+  return next?.of !== undefined && callText(next.of) === call ? next.turn : turnOfCall(sessionOf(state ?? {}), call);
+}
 
 /** Returns the current turn. A turn requested by a parent counts before it begins: the parent may give it up at once. */
 function presentTurn({ inbox, state }: MessageReceiver): number | undefined {

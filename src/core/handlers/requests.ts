@@ -7,6 +7,7 @@ import {
   notifyOnEnd as notifyRunOnEnd,
 } from '../capabilities/children/children.ts';
 import { BYTE_BUDGETS, cutText } from '../domain/byte-budgets.ts';
+import { callText } from '../domain/children.ts';
 import { inboundProblem, isJsonObject } from '../domain/json.ts';
 import { requestDigest, reusedId } from '../domain/requests.ts';
 import { parentOf } from '../domain/run-input.ts';
@@ -51,10 +52,11 @@ export const notifyOnEnd: RequestKind<NotifyOnEndInput, void> = {
 
 /** Reports the end of a child. Ids of unknown children are ignored. */
 export const childEnded: RequestKind<ChildEndedInput, void> = {
-  description: 'Between runs: a child of the run, or one of its turns, has ended: {"runId", "turn"?}',
+  description: 'Between runs: a child of the run, or one of its turns, has ended: {"runId", "turn"?, "call"?}',
   refusal: (run, input) => idProblem(run, 'childEnded', input, 'runId'),
-  take(run, { runId, turn }) {
-    if (isChild(run, runId) && isWaitedFor(run, runId, turn)) noteChildEnd(run.inbox, runId);
+  take(run, ended) {
+    const { runId } = ended;
+    if (isChild(run, runId) && isWaitedFor(run, ended)) noteChildEnd(run.inbox, runId);
   },
 };
 
@@ -99,8 +101,11 @@ function isChild({ state }: MessageReceiver, runId: string): boolean {
 }
 
 /** False for an earlier turn of a session, whose answer was given up. */
-function isWaitedFor({ state }: MessageReceiver, runId: string, turn: number | undefined): boolean {
-  return turn === undefined || agentsOfCalls(state ?? {}).some((child) => child.runId === runId && child.turn === turn);
+function isWaitedFor({ state }: MessageReceiver, { runId, turn, call }: ChildEndedInput): boolean {
+  if (turn === undefined) return true;
+  return agentsOfCalls(state ?? {}).some(
+    (child) => child.runId === runId && (call === undefined ? child.turn === turn : callText(child) === call),
+  );
 }
 
 function idProblem(run: MessageReceiver, request: string, input: unknown, field: string): ReturnType<RequestKind<never, void>['refusal']> {

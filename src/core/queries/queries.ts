@@ -77,7 +77,7 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
     description: 'A page of the trace of a program, or the facts for the trace of an agent; {"from": offset}',
     answer: (run, ask: From) => tracePage(run, offsetOf(ask)),
   },
-  turn: { description: 'The result of a turn of a session; {"turn": number}', answer: turnView },
+  turn: { description: 'The result of a turn of a session; {"turn": number}, or the call that it answers', answer: turnView },
   burst: {
     description: 'The state that a burst begins with, and why the run waits for its end, for the activities of this run',
     answer: burstView,

@@ -11,7 +11,7 @@ import type { StepValuesAnswer } from '../domain/program-run.ts';
 import { newExecutionContext } from '../domain/record.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import type { Principal, RunStatus, RunSubject } from '../domain/run.ts';
-import { endedTurns, sessionOf, type SessionView, type TurnQuestion, type TurnView } from '../domain/sessions.ts';
+import { endedTurns, sessionOf, type SessionView, turnOfCall, type TurnQuestion, type TurnView } from '../domain/sessions.ts';
 import { jsonTextPrefix, oneLine, utf8Prefix } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
 import { noUsage } from '../domain/usage.ts';
@@ -209,16 +209,19 @@ function sessionField(state: RunState | undefined, raises: readonly LimitRaise[]
 
 /** Answers the `turn` query with the result of a turn that ended in this execution. */
 export function turnView({ state }: QueriedRun, question: TurnQuestion | null | undefined): TurnView {
-  const { turns = 0, turn } = sessionOf(state ?? {}) ?? {};
+  const session = sessionOf(state ?? {});
+  const { turns = 0, turn } = session ?? {};
   const ended = endedTurns(state ?? {});
-  const asked = question?.turn ?? ended.at(-1)?.turn;
+  const { call } = question ?? {};
+  const ofCall = call === undefined ? undefined : turnOfCall(session, call);
+  const asked = call === undefined ? (question?.turn ?? ended.at(-1)?.turn) : ofCall;
   const result = ended.find((one) => one.turn === asked);
   return {
     version: 1,
     turns,
     ...defined({ running: turn?.number }),
     firstTurn: ended[0]?.turn ?? turns + (turn === undefined ? 1 : 0),
-    ...defined({ result }),
+    ...defined({ ofCall, result }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { summaryModelOf } from '../domain/agent.ts';
 import { cutText } from '../domain/byte-budgets.ts';
-import type { KeptAgent, NextTurnInput, ReadCallInput, Resolved } from '../domain/children.ts';
+import { callText, type KeptAgent, type NextTurnInput, type ReadCallInput, type Resolved } from '../domain/children.ts';
 import { defined } from '../domain/json.ts';
 import {
   type LimitChanges,
@@ -13,7 +13,7 @@ import {
 } from '../domain/limits.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { parentOf } from '../domain/run-input.ts';
-import type { MessageContent, TurnResultFields } from '../domain/sessions.ts';
+import { type MessageContent, noteCall, turnOfCall, type TurnResultFields } from '../domain/sessions.ts';
 import { oneLine } from '../domain/text.ts';
 import { addRunUsage, noUsage } from '../domain/usage.ts';
 import { BEGINNING, closeRun, closeUnstarted, type LoopEnd, runTurn, type TurnEnd } from '../kernel/run-loop.ts';
@@ -60,6 +60,10 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
       if (woken === 'ended') return { type: 'finished', result: closeSession(state, ports) };
       position = BEGINNING;
     }
+    if (await answeredBefore(state, ports)) {
+      position = IDLE;
+      continue;
+    }
     const at = position;
     const end = await ports.withinTurn(async () => {
       const ended = session.turn === undefined ? await openTurn(state, ports) : undefined;
@@ -71,13 +75,28 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
       return end;
     }
     await ports.endChildren(state);
-    const { turn, status } = endTurn(state, ports, end.ending);
+    const { turn, call, status } = endTurn(state, ports, end.ending);
     ports.recorded?.(state);
     const parent = parentOf(state);
-    if (parent?.kept) await ports.turnEnded(parent.runId, turn);
+    if (parent?.kept) await ports.turnEnded(parent.runId, turn, call);
     if (status === 'completed') noteAnswer(state);
     position = IDLE;
   }
+}
+
+/**
+ * True if the parent's message repeats the question of an ended turn, as a parent that was reset does. The parent is notified again of the end
+ * of that turn.
+ */
+async function answeredBefore(state: OpenSession, ports: SessionPorts): Promise<boolean> {
+  const session = stateOf(state);
+  const parent = parentOf(state);
+  const of = session.turn === undefined ? nextTurnOf(ports.inbox)?.of : undefined;
+  const turn = of === undefined ? undefined : turnOfCall(session, callText(of));
+  if (of === undefined || turn === undefined || parent === undefined) return false;
+  takeNextTurn(ports.inbox);
+  await ports.turnEnded(parent.runId, turn, callText(of));
+  return true;
 }
 
 /**
@@ -89,6 +108,7 @@ async function openTurn(state: OpenSession, ports: SessionPorts): Promise<TurnEn
   const next = stateOf(state).opens ? undefined : takeNextTurn(ports.inbox);
   const { queued } = ports.inbox;
   beginTurn(state, ports, next?.turn);
+  if (next?.of !== undefined) noteCall(stateOf(state), callText(next.of), stateOf(state).turns);
   if (next?.givenUp !== undefined) {
     interruptTurn(ports.inbox, next.givenUp);
     return endCancelled(state);
@@ -263,9 +283,10 @@ function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): TurnResul
   const { cancelReason } = interruptOf(ports.inbox) ?? {};
   const unread = ports.inbox.leaveTo(number + 1);
   const unanswered = unread.length === 0 ? {} : { unanswered: unread };
+  const call = session.calls?.findLast(([, turn]) => turn === number)?.[0];
   const turn: TurnResultFields = {
     ...result,
-    ...defined({ cancelReason }),
+    ...defined({ cancelReason, call }),
     turn: number,
     firstStep: stepsBefore + 1,
     ...unanswered,
@@ -504,8 +525,8 @@ export interface SessionPorts extends CompactionPorts {
   refreshAgent(): Promise<Resolved>;
   /** Reads a message that is too large to be stored again from the parent's call. */
   readMessage(call: ReadCallInput): Promise<MessageContent>;
-  /** Notifies the parent of the end of a turn. */
-  turnEnded(runId: string, turn: number): Promise<void>;
+  /** Notifies the parent of the end of a turn, which answers `call`. */
+  turnEnded(runId: string, turn: number, call: string | undefined): Promise<void>;
   /** Closes sessions that this session keeps. A running turn ends first. */
   closeKept(kept: readonly KeptAgent[]): Promise<void>;
   /** Called at the end of a session's turn: cancels the children that no step waits for any more. */

@@ -18,10 +18,10 @@ import { checkpointIn, makesBursts, withCheckpoint } from '../../core/bursts/bur
 import { type BurstingPorts, burstPorts, type EndedBurst } from '../../core/bursts/burst-ports.ts';
 import type { AgentSnapshot } from '../../core/domain/agent.ts';
 import type { Decision } from '../../core/domain/approvals.ts';
-import type { ChildCall, ChildOutcome } from '../../core/domain/children.ts';
+import { askedBy, type ChildCall, type ChildOutcome } from '../../core/domain/children.ts';
 import { DeadlineWatch } from '../../core/deadline-watch.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
-import type { JsonObject } from '../../core/domain/json.ts';
+import { defined, type JsonObject } from '../../core/domain/json.ts';
 import type { RunResultFields } from '../../core/domain/result.ts';
 import type { SessionKind } from '../../core/domain/run-input.ts';
 import {
@@ -321,13 +321,14 @@ class MemorySessions {
     if (problem !== undefined) return { type: 'failed', ...problem, unstarted: true };
     if (session === undefined || session.inbox.closed) return { type: 'failed', ...ENDED_SESSION, unstarted: true };
     if (next !== undefined) this.#signal(session, 'nextTurn', messageOfCall(next, of));
+    const { call } = askedBy(turn, of);
     const ended = (): RunResultFields | undefined => {
-      const result = endedTurns(session.state ?? {}).find((one) => one.turn === turn);
+      const result = endedTurns(session.state ?? {}).find((one) => (call === undefined ? one.turn === turn : one.call === call));
       return result === undefined ? session.result : { ...result, steps: [] };
     };
     await this.#time.until(() => ended() !== undefined || isGivenUp());
     const isInterrupted = ended() === undefined;
-    if (isInterrupted) this.#signal(session, 'interrupt', { turn });
+    if (isInterrupted) this.#signal(session, 'interrupt', { turn, ...defined({ call }) });
     await this.#time.until(() => ended() !== undefined);
     const result = ended();
     if (result === undefined) throw new TypeError(`Turn ${turn} of session "${runId}" has no result`);

@@ -202,8 +202,8 @@ function portsOf(
       session.closed.push(...kept.map(({ runId }) => runId));
       return Promise.resolve();
     },
-    turnEnded: (runId, turn) => {
-      session.reported.push(`${runId}: ${turn}`);
+    turnEnded: (runId, turn, call) => {
+      session.reported.push(`${runId}: ${turn}${call === undefined ? '' : ` of ${call}`}`);
       return Promise.resolve();
     },
     endChildren: () => Promise.resolve(),

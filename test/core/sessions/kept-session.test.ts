@@ -205,6 +205,74 @@ test('a resent message begins no other turn, and a message without its content i
   expect(session.executions).toBeGreaterThan(1);
 });
 
+describe.each([false, true])('the calls of a run that was reset, and no longer knows some turns (continues as new: %s)', (continues) => {
+  const of = (eventId: string) => ({ of: { eventId, index: 0 } });
+  const before = [asks(2, of('e1')), asks(3, of('e2'))];
+
+  it('are answered in turns of their own, whatever numbers the run gives them', async () => {
+    const session = await runFakeSession({
+      parent,
+      input: 'first',
+      continues,
+      model: [said('A'), said('B'), said('C'), said('D'), said('E')],
+      callers: [...before, asks(2, { ...of('e3'), content: 'another' }), asks(5, of('e4'))],
+    });
+    expect(session.reported).toEqual(['above: 1', 'above: 2 of e1/0', 'above: 3 of e2/0', 'above: 4 of e3/0', 'above: 5 of e4/0']);
+    expect(messages(session)).toEqual(['first', 'message 2', 'message 3', 'another', 'message 5']);
+    // Results of turns stay in the execution in which they ended.
+    expect(endedTurns(session.state).at(-1) ?? {}).toMatchObject(continues ? {} : { turn: 5, call: 'e4/0', output: 'E' });
+  });
+
+  it('are answered once if they repeat a question, and the run is notified again', async () => {
+    const session = await runFakeSession({
+      parent,
+      input: 'first',
+      continues,
+      model: [said('A'), said('B'), said('C')],
+      callers: [...before, asks(2, of('e1'))],
+    });
+    expect(session.reported).toEqual(['above: 1', 'above: 2 of e1/0', 'above: 3 of e2/0', 'above: 2 of e1/0']);
+    expect(messages(session)).toEqual(['first', 'message 2', 'message 3']);
+    expect(session.result).toMatchObject({ turns: 3 });
+  });
+
+  it('are answered by the turn that runs if they repeat its question', async () => {
+    const session = await runFakeSession({
+      parent,
+      input: 'first',
+      continues,
+      model: [
+        said('A'),
+        (running) => {
+          asks(2, of('e1'))(running);
+          return said('B');
+        },
+      ],
+      callers: [asks(2, of('e1'))],
+    });
+    expect(session.reported).toEqual(['above: 1', 'above: 2 of e1/0']);
+  });
+
+  it('are given up by themselves, whatever turns they have', async () => {
+    const session = await runFakeSession({
+      parent,
+      input: 'first',
+      continues,
+      model: [said('A'), said('B'), said('C')],
+      callers: [
+        ...before,
+        (open) => {
+          asks(2, of('e3'))(open);
+          signal(open, 'interrupt', { turn: 2, call: 'e1/0' });
+          signal(open, 'interrupt', { turn: 2, call: 'e3/0' });
+        },
+      ],
+    });
+    expect(session.reported.at(-1)).toBe('above: 4 of e3/0');
+    expect(endedTurns(session.state).at(-1) ?? {}).toMatchObject(continues ? {} : { turn: 4, status: 'cancelled' });
+  });
+});
+
 test('a turn that is given up before it begins is interrupted', async () => {
   const { state } = await runFakeSession({
     parent,

@@ -373,10 +373,16 @@ function noteEndOfTurn(state: RunState, { runId, turn }: RunningAgent, outcome: 
   if (turn === undefined || known === undefined) return;
   const others = keptAgents(state).filter((one) => one !== known);
   // A turn that did not begin does not count.
-  const turns = outcome.type === 'failed' && outcome.unstarted ? turn - 1 : turn;
+  const turns = outcome.type === 'failed' && outcome.unstarted ? turn - 1 : Math.max(turn, numberOfTurn(outcome));
   const left = turns === 0 || hasSessionEnded(outcome) ? others : [...others, { ...known, turns }];
   if (left.length === 0) kept.clear(state);
   else kept.set(state, left);
+}
+
+/** Returns the number of an ended turn: higher than the run knows if the run was reset. */
+function numberOfTurn(outcome: EndedChild): number {
+  if (outcome.type === 'failed' || outcome.result === undefined || !('turn' in outcome.result)) return 0;
+  return typeof outcome.result.turn === 'number' ? outcome.result.turn : 0;
 }
 
 /** True if the whole session has ended: it no longer exists, or it returned its own result instead of a turn's. */

@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { hasChildEnded } from '../../../../src/core/capabilities/children/children.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
+import { takeSignal } from '../../../../src/core/handlers/requests.ts';
+import { Inbox } from '../../../../src/core/kernel/inbox.ts';
+import type { RunState } from '../../../../src/core/kernel/run-state.ts';
 import { call, called, type Caller, type FakeRun, type FakeScript, runFake, said } from '../fakes/fake-ports.ts';
 import { FakeChildren } from '../fakes/fake-children.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
@@ -84,6 +88,27 @@ describe('an agent that is kept', () => {
       ports: { resolveHandoff: () => Promise.resolve({ type: 'resolved', snapshot: strict }) },
     });
     expect(children.asked.map(({ permissions }) => permissions)).toEqual([[denied], []]);
+  });
+
+  it('has the next turn after those that it had before the run was reset', async () => {
+    const children = new FakeChildren();
+    const run = await runKept(children, {
+      model: [called(ask('c1')), called(ask('c2')), called(ask('c3')), said('done')],
+      callers: [endsTurn(children, 1), endsTurn(children, 7), endsTurn(children, 8)],
+    });
+    expect(children.asked).toMatchObject([{ turn: 2 }, { turn: 8 }]);
+    expect(run.state.slices['kept']).toMatchObject([{ turns: 8 }]);
+  });
+
+  it('is waited for by the call that it answers: the end of another turn is not the answer', () => {
+    const child = { eventId: 'e5', index: 0, runId: 'talk', startedAt: 1, seenAt: 1, runs: 0, turn: 2 };
+    const run = { runId: 'above', state: { slices: { children: [child] } } as unknown as RunState, inbox: new Inbox() };
+    const ended = (input: object): boolean => {
+      takeSignal(run, 'childEnded', { runId: 'talk', ...input }, 0);
+      return hasChildEnded(run.inbox, 'talk');
+    };
+    expect(ended({ turn: 2, call: 'e3/0' })).toBe(false);
+    expect(ended({ turn: 4, call: 'e5/0' })).toBe(true);
   });
 
   it('is replaced by another session once it has ended without ending its turn', async () => {

@@ -200,3 +200,40 @@ test('a run that was terminated and is retried starts another session, and takes
   expect(second).not.toBe(first);
   expect(await executionStatus(testbed, first)).toBe('CANCELLED');
 }, 60_000);
+
+test.each([
+  ['before the model asks again', 1, ['Ada.', 'In London.']],
+  ['after the model has asked again: the question is the same', 2, ['Ada.', 'In 1843.', 'In London.']],
+])(
+  'a run that was reset without a retry, %s, takes only the answers to its own questions',
+  async (_, after, results) => {
+    await using testbed = await Testbed.open();
+    const above = scriptedModel([ask('Who?'), ask('When?'), callTool('sign', {}), ask('Where?'), say('Done.')]);
+    const below = scriptedModel([say('Ada.'), say('In 1843.'), say('In London.')]);
+    const signing = defineAgent({ name: 'signing', model: 'above/m', tools: [agentTool(helper, { kept: true }), sign] });
+    await testbed.work({ agents: [signing], providers: { above, below }, childCheckEvery: 2_000 });
+    const { runId } = await testbed.client.start(signing, { input: 'Go', taskQueue: testbed.taskQueue });
+    const run = testbed.client.handle(runId);
+    await until(async () => (await run.approvals()).pending.length === 1, 'the signature', 40);
+    const { temporal } = testbed.client;
+    const events = (await temporal.workflow.getHandle(runId).fetchHistory()).events ?? [];
+    const calls = events.flatMap(({ eventId, activityTaskScheduledEventAttributes: scheduled }) =>
+      scheduled?.activityType?.name === 'callModel' ? [{ eventId, finished: scheduled.workflowTaskCompletedEventId }] : [],
+    );
+    const asked = events.find(
+      ({ workflowTaskCompletedEventAttributes: finished, eventId }) => finished && Number(eventId) > Number(calls[after - 1]?.eventId),
+    );
+    await temporal.workflowService.resetWorkflowExecution({
+      namespace: temporal.options.namespace,
+      workflowExecution: { workflowId: runId },
+      reason: 'test',
+      requestId: `${runId}-reset`,
+      workflowTaskFinishEventId: after === 1 ? (calls[after]?.finished ?? null) : (asked?.eventId ?? null),
+    });
+    const { steps, output } = await testbed.client.handle(runId).result({ steps: true });
+    expect(output).toBe('Done.');
+    expect(steps.flatMap(({ toolCalls }) => toolCalls.map(({ result }) => result))).toEqual(results);
+    expect(below.requests).toHaveLength(3);
+  },
+  60_000,
+);
