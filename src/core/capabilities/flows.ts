@@ -1,5 +1,5 @@
 import type { FlowState } from '../domain/agent.ts';
-import { type ContentItem, type ContentPart, type Message, outputText, type ToolCall } from '../domain/content.ts';
+import { type ContentItem, type ContentPart, type Message, type ToolCall } from '../domain/content.ts';
 import { type Branch, branchesId, mergeBranches } from '../domain/handoffs.ts';
 import type { JsonValue } from '../domain/json.ts';
 import { anyObject } from '../domain/shape.ts';
@@ -67,12 +67,18 @@ export function isParallel({ snapshot }: Pick<RunState, 'snapshot'>): boolean {
   return snapshot.flow?.kind === 'parallel';
 }
 
-/** Returns the input of every agent of the flow: the user's messages. Undefined if there are messages of others. */
+/**
+ * Returns the input of every agent of the flow: the user's messages, including those that arrived before the run knew that it is a parallel
+ * flow, which accepts no others. Undefined if there are messages of others.
+ */
 export function branchInput({ window }: Pick<RunState, 'window'>): string | ContentPart[] | undefined {
   const said = window.events.flatMap(({ content }) => content.filter(({ type }) => type === 'message'));
   const [first, ...more] = said.filter(isOfUser);
   if (first === undefined || more.length < said.length - 1) return undefined;
-  return more.length === 0 ? first.content : [first, ...more].map(({ content }) => outputText(content)).join('\n\n');
+  const contents = [first, ...more].map(({ content }) => content);
+  if (more.length === 0) return first.content;
+  if (contents.every((content) => typeof content === 'string')) return contents.join('\n\n');
+  return contents.flatMap((content): ContentPart[] => (typeof content === 'string' ? [{ type: 'text', text: content }] : content));
 }
 
 function isOfUser(item: ContentItem): item is Message {

@@ -42,6 +42,18 @@ test('parallel agents are children of the flow, and their decisions are found th
   await expectSameFromHistory(testbed, handle);
 });
 
+test('a message that arrives before a worker has resolved the flow is part of the input of all agents', async () => {
+  await using testbed = await Testbed.open();
+  const providers = { reader: scriptedModel([say('Fair.')]), signer: scriptedModel([say('Signed.')]) };
+  const handle = await testbed.client.start('contract', { input: 'Q', taskQueue: testbed.taskQueue });
+  await testbed.client.temporal.workflow.getHandle(handle.runId).signal('send', { id: 'early', content: 'Briefly.' });
+  await testbed.work({ agents: [contract], providers });
+  expect(await handle.result()).toMatchObject({ status: 'completed' });
+  for (const { requests } of [providers.reader, providers.signer]) {
+    expect(requests[0]?.conversation).toMatchObject([{ content: [{ content: 'Q\n\nBriefly.' }] }]);
+  }
+});
+
 test('the error of a flow has the result of each agent', async () => {
   await using testbed = await Testbed.open();
   const providers = { reader: scriptedModel([say('It is fair.')]), signer: scriptedModel([failWith('model_forbidden', 'no access')]) };

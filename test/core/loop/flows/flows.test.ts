@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AgentSnapshot, FlowPolicy } from '../../../../src/core/domain/agent.ts';
+import { branchInput } from '../../../../src/core/capabilities/flows.ts';
+import type { ContentPart } from '../../../../src/core/domain/content.ts';
 import { pauses, resumes, sends, together } from '../fakes/callers.ts';
 import { call, called, type FakeRun, type FakeScript, runFake, said } from '../fakes/fake-ports.ts';
 import { testTool } from '../fakes/snapshot.ts';
@@ -152,5 +154,28 @@ describe('a flow', () => {
       }),
       { numRuns: 40 },
     );
+  });
+});
+
+describe('the input of the agents of a parallel flow', () => {
+  const inputOf = (...contents: (string | ContentPart[])[]): unknown => {
+    const events = contents.map((content, offset) => ({
+      offset,
+      id: `e${offset}`,
+      author: 'user',
+      content: [{ type: 'message' as const, role: 'user' as const, content }],
+    }));
+    return branchInput({ window: { events, through: events.length, lastEventId: '', bytes: 0 } });
+  };
+  const image: ContentPart = { type: 'image', url: 'https://example.com/plan.png' };
+
+  test('has the messages that arrived before the run knew its flow', () => {
+    expect(inputOf('Compare.', 'Briefly.')).toBe('Compare.\n\nBriefly.');
+  });
+
+  test('keeps the images of these messages and of the input', () => {
+    const asked: ContentPart[] = [{ type: 'text', text: 'Compare.' }, image];
+    expect(inputOf(asked, 'Briefly.')).toEqual([...asked, { type: 'text', text: 'Briefly.' }]);
+    expect(inputOf('Compare.', [image])).toEqual([{ type: 'text', text: 'Compare.' }, image]);
   });
 });
