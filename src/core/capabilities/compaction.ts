@@ -1,7 +1,7 @@
 import type { Summary } from '../domain/activity-messages.ts';
 import { summaryModelOf } from '../domain/agent.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
-import type { ContentItem, ToolResult } from '../domain/content.ts';
+import { bytesBeyondText, type ContentItem, type ToolResult } from '../domain/content.ts';
 import { defined } from '../domain/json.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { isRecall } from '../domain/memory.ts';
@@ -18,9 +18,11 @@ import {
   type Window,
   type WindowEvent,
   windowEventBytes,
+  windowEventText,
+  windowText,
 } from '../domain/window.ts';
 import type { Capability } from '../kernel/capability.ts';
-import { windowLimit } from '../kernel/continue-as-new.ts';
+import { isWindowFull, windowLimit, windowLimits } from '../kernel/continue-as-new.ts';
 import { recordFailedCall, recordInterrupted, spend } from '../kernel/limits.ts';
 import { endCancelled, endFailed, type NextStep } from '../kernel/next-step.ts';
 import { points } from '../kernel/points.ts';
@@ -75,17 +77,36 @@ const SUMMARY_EVENT_BYTES = 100;
  */
 async function compactWindow(state: RunState, ports: CompactionPorts): Promise<NextStep | undefined> {
   const limit = windowLimit(state) ?? Infinity;
-  const ended = await compact(state, ports, limit);
+  const isFull = windowText(state.window) > limit;
+  const ended = isFull ? await compact(state, ports, limit, 'text') : undefined;
   if (ended !== undefined) return ended;
-  const left = windowLimit(state) ?? limit;
-  return state.window.bytes <= left ? undefined : endFailed(state, 'context_length_exceeded', doesNotFit(state, left));
+  // Media that count as few tokens can still be too large to be carried.
+  const { bytes = Infinity } = windowLimits(state) ?? {};
+  const hasMedia = windowText(state.window) < state.window.bytes;
+  const without = hasMedia && state.window.bytes > bytes ? await compact(state, ports, bytes, 'bytes') : undefined;
+  if (without !== undefined) return without;
+  if (!isWindowFull(state)) return undefined;
+  const left = windowLimits(state) ?? { bytes, text: limit };
+  const by = windowText(state.window) > left.text ? 'text' : 'bytes';
+  return endFailed(state, 'context_length_exceeded', doesNotFit(state, left[by], sizeOf(state.window, by)));
 }
 
-function doesNotFit({ runId, snapshot, window }: RunState, limit: number): string {
+/** What a compaction counts: the bytes that a run carries, or those of them that count as tokens. Without media, both are the same. */
+type Counted = 'bytes' | 'text';
+
+function sizeOf(window: Pick<Window, 'events' | 'bytes'>, by: Counted): number {
+  return by === 'bytes' ? window.bytes : windowText(window);
+}
+
+function eventSize(event: WindowEvent, by: Counted): number {
+  return by === 'bytes' ? windowEventBytes(event) : windowEventText(event);
+}
+
+function doesNotFit({ runId, snapshot }: RunState, limit: number, size: number): string {
   const agent = `agent "${snapshot.name}"`;
   return limit <= 0
     ? `The instructions and tools of ${agent} leave no room for the conversation of run "${runId}": raise "window", or shorten them`
-    : `The conversation of run "${runId}" does not fit the window of ${agent}: ${window.bytes} bytes, over ${limit}, and nothing more can be removed. ` +
+    : `The conversation of run "${runId}" does not fit the window of ${agent}: ${size} bytes, over ${limit}, and nothing more can be removed. ` +
         'Raise "window", or ask for less at a time';
 }
 
@@ -95,9 +116,9 @@ function doesNotFit({ runId, snapshot, window }: RunState, limit: number): strin
  */
 export async function shortenConversation(state: RunState, ports: CompactionPorts): Promise<'shortened' | NextStep | undefined> {
   if (state.snapshot.window === undefined) return undefined;
-  const { bytes } = state.window;
-  const ended = await compact(state, ports, Math.floor(bytes * ENOUGH));
-  return ended ?? (state.window.bytes < bytes ? 'shortened' : undefined);
+  const before = windowText(state.window);
+  const ended = await compact(state, ports, Math.floor(before * ENOUGH), 'text');
+  return ended ?? (windowText(state.window) < before ? 'shortened' : undefined);
 }
 
 /**
@@ -120,35 +141,38 @@ async function summarizeEarlier(state: RunState, ports: CompactionPorts): Promis
  * Compacts the window. Results that the model has not seen are evicted last, and only if they do not fit in addition to a summary of the
  * rest.
  */
-async function compact(state: RunState, ports: CompactionPorts, limit: number): Promise<NextStep | undefined> {
+async function compact(state: RunState, ports: CompactionPorts, limit: number, by: Counted): Promise<NextStep | undefined> {
   const policy = state.snapshot.window;
   if (policy === undefined) return undefined;
   const { keepResults } = policy;
   dropRecalled(state, ports, recalledBeforeTurn(state.window));
   const isLast = (item: ContentItem): boolean => points.isEvictedLast(state, item);
-  const old = (): PlannedEviction => planEviction(state.window, { bytes: limit * GOAL, keepResults, keepFrom: state.seenEvents, isLast });
+  const size = (): number => sizeOf(state.window, by);
+  const old = (): PlannedEviction =>
+    planEviction(state.window, { bytes: limit * GOAL, keepResults, keepFrom: state.seenEvents, isLast, by });
   if (policy.summarize) {
-    const bounds = { mostBytes: roomBeside(state, limit), goalBytes: limit * GOAL, isLast };
+    const bounds = { mostBytes: roomBeside(state, limit, by), goalBytes: limit * GOAL, isLast, by };
     evictResults(state, ports, planUnseenEviction(state.window, state.seenEvents, bounds));
     // Events to summarize are not evicted before: a summary of markers would be empty.
-    const isEnough = (): boolean => bytesWithout(state.window, old()) <= limit * ENOUGH;
+    const isEnough = (): boolean => sizeWithout(state.window, old(), by) <= limit * ENOUGH;
     // Recalled entries are still in the memory: no summary repeats them.
     if (!isEnough()) dropRecalled(state, ports, recalledBefore(state.window, state.seenEvents));
-    const ended = isEnough() ? undefined : await summarize(state, ports, limit);
+    const ended = isEnough() ? undefined : await summarize(state, ports, limit, by);
     if (ended !== undefined) return ended;
   }
-  if (state.window.bytes > limit) dropRecalled(state, ports, recalledBefore(state.window, state.seenEvents));
-  if (state.window.bytes > limit * ENOUGH) evictResults(state, ports, old());
-  if (state.window.bytes > limit) {
-    evictResults(state, ports, planEviction(state.window, { bytes: limit * ENOUGH, keepResults: 0, keepFrom: state.seenEvents, isLast }));
-    evictResults(state, ports, planEviction(state.window, { bytes: limit, keepResults: 0, keepFrom: Infinity, isLast }));
+  if (size() > limit) dropRecalled(state, ports, recalledBefore(state.window, state.seenEvents));
+  if (size() > limit * ENOUGH) evictResults(state, ports, old());
+  if (size() > limit) {
+    const all = { keepResults: 0, isLast, by };
+    evictResults(state, ports, planEviction(state.window, { ...all, bytes: limit * ENOUGH, keepFrom: state.seenEvents }));
+    evictResults(state, ports, planEviction(state.window, { ...all, bytes: limit, keepFrom: Infinity }));
   }
   return undefined;
 }
 
-/** Returns the bytes of the window after an eviction. */
-function bytesWithout(window: Window, evicted: PlannedEviction): number {
-  return extendWindow(window, { id: '', author: '', content: [], compaction: { evicted } }).bytes;
+/** Returns the size of the window after an eviction. */
+function sizeWithout(window: Window, evicted: PlannedEviction, by: Counted): number {
+  return sizeOf(extendWindow(window, { id: '', author: '', content: [], compaction: { evicted } }), by);
 }
 
 function dropRecalled(state: RunState, ports: CompactionPorts, dropped: number[]): void {
@@ -160,9 +184,9 @@ function evictResults(state: RunState, ports: CompactionPorts, evicted: PlannedE
 }
 
 /** Returns the bytes of `limit` that remain after the first message and a summary. */
-function roomBeside(state: RunState, limit: number): number {
+function roomBeside(state: RunState, limit: number, by: Counted): number {
   const { window } = state;
-  const head = (sessionOf(state) === undefined ? headOf(window.events) : []).reduce((bytes, event) => bytes + windowEventBytes(event), 0);
+  const head = (sessionOf(state) === undefined ? headOf(window.events) : []).reduce((bytes, event) => bytes + eventSize(event, by), 0);
   return limit - head - summaryBytes(limit) - SUMMARY_EVENT_BYTES;
 }
 
@@ -171,9 +195,9 @@ function summaryBytes(limit: number): number {
   return Math.min(BYTE_BUDGETS.summary, Math.max(LEAST_SUMMARY_BYTES, Math.floor(limit * SUMMARY)));
 }
 
-async function summarize(state: RunState, ports: CompactionPorts, limit: number): Promise<NextStep | undefined> {
+async function summarize(state: RunState, ports: CompactionPorts, limit: number, by: Counted): Promise<NextStep | undefined> {
   const maxBytes = summaryBytes(limit);
-  const unseenBytes = roomBeside(state, limit);
+  const unseenBytes = roomBeside(state, limit, by);
   const keptBytes = unseenBytes - limit * (1 - ENOUGH);
   const range = planSummary(state.window, {
     tailBytes: Math.min(limit * TAIL, keptBytes),
@@ -184,6 +208,7 @@ async function summarize(state: RunState, ports: CompactionPorts, limit: number)
     leastBytes: maxBytes + SUMMARY_EVENT_BYTES,
     // The beginning of a conversation of months is not its topic.
     isWhole: sessionOf(state) !== undefined,
+    by,
   });
   return range === undefined ? undefined : await summarizeRange(state, ports, range, maxBytes);
 }
@@ -252,6 +277,8 @@ interface EvictionGoal {
   keepFrom: number;
   /** True for results that are evicted after all others. Default: none. */
   isLast?: (item: ContentItem) => boolean;
+  /** What is counted. Default: bytes. */
+  by?: Counted;
 }
 
 type Evicted = NonNullable<Compaction['evicted']>;
@@ -264,12 +291,12 @@ interface Evictable {
 }
 
 /** Selects the tool results to evict, oldest first, until the events reach the goal or nothing is left to evict. */
-export function planEviction({ events, bytes }: Pick<Window, 'events' | 'bytes'>, goal: EvictionGoal): Evicted {
-  const all = events.flatMap(evictableResults);
+export function planEviction(window: Pick<Window, 'events' | 'bytes'>, goal: EvictionGoal): Evicted {
+  const { isLast = () => false, by = 'bytes' } = goal;
+  const all = window.events.flatMap((event) => evictableResults(event, by));
   const evictable = all.slice(0, Math.max(0, all.length - goal.keepResults)).filter(({ at: [offset] }) => offset < goal.keepFrom);
   const evicted: Evicted = [];
-  let left = bytes;
-  const { isLast = () => false } = goal;
+  let left = sizeOf(window, by);
   const inOrder = [...evictable.filter(({ item }) => !isLast(item)), ...evictable.filter(({ item }) => isLast(item))];
   for (const { at, saved } of inOrder) {
     if (left <= goal.bytes) break;
@@ -280,10 +307,11 @@ export function planEviction({ events, bytes }: Pick<Window, 'events' | 'bytes'>
 }
 
 /** Returns the results of an event that are larger than the marker that would replace them. */
-function evictableResults({ offset, content }: WindowEvent): Evictable[] {
+function evictableResults({ offset, content }: WindowEvent, by: Counted): Evictable[] {
   return content.flatMap((item, index) => {
     if (item.type !== 'tool_result') return [];
-    const saved = savedBytes(item);
+    const beyond = by === 'text' ? bytesBeyondText([{ content: [item] }]) : 0;
+    const saved = savedBytes(item) - beyond;
     return saved > 0 ? [{ at: [offset, index], saved, item }] : [];
   });
 }
@@ -308,13 +336,14 @@ function savedBytes(result: ToolResult): number {
 export function planUnseenEviction(
   { events }: Window,
   unseenFrom: number,
-  bounds: { mostBytes: number; goalBytes: number } & Pick<EvictionGoal, 'isLast'>,
+  bounds: { mostBytes: number; goalBytes: number } & Pick<EvictionGoal, 'isLast' | 'by'>,
 ): Evicted {
-  const unseen = unseenExchanges(exchangesOf(events.slice(headOf(events).length), unseenFrom));
+  const { by = 'bytes' } = bounds;
+  const unseen = unseenExchanges(exchangesOf(events.slice(headOf(events).length), unseenFrom, by));
   const bytes = bytesOfExchanges(unseen);
   if (bytes <= bounds.mostBytes) return [];
   const newest = { events: unseen.flatMap((exchange) => exchange.events), bytes };
-  const evictable = newest.events.flatMap(evictableResults).reduce((total, { saved }) => total + saved, 0);
+  const evictable = newest.events.flatMap((event) => evictableResults(event, by)).reduce((total, { saved }) => total + saved, 0);
   if (bytes - evictable > bounds.mostBytes) return [];
   // If the goal is out of reach, keeping the newest results is worth more than getting closer to it.
   const reachable = bytes - evictable <= bounds.goalBytes;
@@ -349,6 +378,8 @@ interface SummaryGoal {
   isWhole?: boolean;
   /** The bytes up to which older events are not worth a summary, which may be just as large. */
   leastBytes: number;
+  /** What is counted. Default: bytes. */
+  by?: Counted;
 }
 
 /**
@@ -359,7 +390,7 @@ export function planSummary({ events }: Window, goal: SummaryGoal): SummaryRange
   const head = goal.isWhole === true ? [] : headOf(events);
   if (events.length === 0) return undefined;
   const others = events.slice(head.length);
-  const exchanges = exchangesOf(others, goal.unseenFrom);
+  const exchanges = exchangesOf(others, goal.unseenFrom, goal.by ?? 'bytes');
   const older = exchanges.slice(0, exchanges.length - tailLength(exchanges, goal));
   if (bytesOfExchanges(older) <= goal.leastBytes) return undefined;
   const count = older.reduce((total, exchange) => total + exchange.events.length, 0);
@@ -391,14 +422,14 @@ interface Exchange {
   unseen: boolean;
 }
 
-function exchangesOf(events: readonly WindowEvent[], unseenFrom: number): Exchange[] {
+function exchangesOf(events: readonly WindowEvent[], unseenFrom: number, by: Counted): Exchange[] {
   const exchanges: Exchange[] = [];
   for (const event of events) {
     const { content, offset } = event;
     const results = content.filter((item) => item.type === 'tool_result');
     const own = {
       events: [event],
-      bytes: windowEventBytes(event),
+      bytes: eventSize(event, by),
       results: results.filter((result) => !isEvicted(result)).length,
       unseen: offset >= unseenFrom,
     };

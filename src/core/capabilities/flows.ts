@@ -1,5 +1,5 @@
 import type { FlowState } from '../domain/agent.ts';
-import { type ContentItem, type ContentPart, type Message, type ToolCall } from '../domain/content.ts';
+import type { ContentItem, ContentPart, Message, ToolCall } from '../domain/content.ts';
 import { type Branch, branchesId, mergeBranches } from '../domain/handoffs.ts';
 import type { JsonValue } from '../domain/json.ts';
 import { anyObject } from '../domain/shape.ts';

@@ -1,6 +1,6 @@
 import { jsonBytes } from './byte-budgets.ts';
 import { type UsedCallIds, withUsedCallIds } from './call-ids.ts';
-import { type ContentItem, isToolCall, isToolResult, outputText, type ToolResult } from './content.ts';
+import { bytesBeyondText, type ContentItem, isToolCall, isToolResult, outputText, type ToolResult } from './content.ts';
 import { defined, type JsonValue } from './json.ts';
 import type { Compaction, Event } from './record.ts';
 
@@ -142,6 +142,23 @@ export function windowEventBytes(event: WindowEvent): number {
   const bytes = jsonBytes(content) + (providerItems === undefined ? 0 : jsonBytes(providerItems));
   bytesOfEvents.set(event, bytes);
   return bytes;
+}
+
+/** The bytes of events that count as tokens, cached like those above. */
+const textOfEvents = new WeakMap<WindowEvent, number>();
+
+/** Returns the bytes of an event that count as tokens: media count as much text as models count for them, not as their base64. */
+export function windowEventText(event: WindowEvent): number {
+  const known = textOfEvents.get(event);
+  if (known !== undefined) return known;
+  const text = windowEventBytes(event) - bytesBeyondText([event]);
+  textOfEvents.set(event, text);
+  return text;
+}
+
+/** Returns the bytes of a window that count as tokens. Without media, these are its bytes. */
+export function windowText({ events }: Pick<Window, 'events'>): number {
+  return events.reduce((sum, event) => sum + windowEventText(event), 0);
 }
 
 function evict(events: readonly WindowEvent[], evicted: NonNullable<Compaction['evicted']>): WindowEvent[] {

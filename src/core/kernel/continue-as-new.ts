@@ -4,7 +4,7 @@ import { defined, isJsonObject, type JsonObject } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import { type ContinuedProgram, fromContinuedProgram, toContinuedProgram } from '../domain/program-run.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
-import { idsOutside, wholeText, type Window } from '../domain/window.ts';
+import { idsOutside, wholeText, type Window, windowText } from '../domain/window.ts';
 import type { ContinuedInbox } from './inbox.ts';
 import { BYTES_PER_TOKEN, sizesOf } from '../domain/agent.ts';
 import type { NextStep, PhasePosition, Position, RunPosition, ToolsPosition } from './next-step.ts';
@@ -83,21 +83,32 @@ const CARRIED_BESIDE_BYTES = BYTE_BUDGETS.deps + BYTE_BUDGETS.queue + BYTE_BUDGE
 /** Bytes of a carried event besides its content and the name of its author: offset, id, names of fields. */
 const EVENT_BYTES = 120;
 
-/**
- * Returns the maximum bytes of the window: the smallest of its policy's limit, the model's token limit, and the room in one payload for the
- * carried state. Zero or less if there is no room for a conversation. Undefined if the run's window is unbounded (see
- * `AgentSnapshot.window`).
- */
-export function windowLimit(state: RunState): number | undefined {
-  const policy = state.snapshot.window;
-  if (policy === undefined) return undefined;
-  return Math.floor(Math.min(policy.maxBytes, carriableBytes(state), bytesOfTokens(state, policy.maxTokens)));
+/** The limits of a window. */
+interface WindowLimits {
+  /** The maximum bytes: the smaller of its policy's limit and the room in one payload for the carried state. */
+  bytes: number;
+  /** The maximum of the bytes that count as tokens (`windowText`), from the model's token limit. */
+  text: number;
 }
 
-/** True if the window is larger than its limit. */
+/** Returns the limits of the window. Undefined if the run's window is unbounded (see `AgentSnapshot.window`). */
+export function windowLimits(state: RunState): WindowLimits | undefined {
+  const policy = state.snapshot.window;
+  if (policy === undefined) return undefined;
+  const bytes = Math.floor(Math.min(policy.maxBytes, carriableBytes(state)));
+  return { bytes, text: Math.floor(bytesOfTokens(state, policy.maxTokens)) };
+}
+
+/** Returns the maximum bytes of a window without media. Zero or less if there is no room for a conversation. */
+export function windowLimit(state: RunState): number | undefined {
+  const limits = windowLimits(state);
+  return limits && Math.min(limits.bytes, limits.text);
+}
+
+/** True if the window is larger than one of its limits. */
 export function isWindowFull(state: RunState): boolean {
-  const limit = windowLimit(state);
-  return limit !== undefined && state.window.bytes > limit;
+  const limits = windowLimits(state);
+  return limits !== undefined && (state.window.bytes > limits.bytes || windowText(state.window) > limits.text);
 }
 
 /** True if the state of the run fits into one payload, together with `bytes` of a response and its results. */

@@ -3,6 +3,7 @@ import { hasLargerModel } from '../domain/fallback.ts';
 import { defined, type JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import { FINAL_ANSWER } from '../domain/tool-calls.ts';
+import { windowText } from '../domain/window.ts';
 import { askAtLimit, nearestDeadline, WAITING } from './approvals.ts';
 import type { AfterModelCall, BesideModelCall } from './capability.ts';
 import { continueBeforeModelCall, fitsContinueAsNew, isWindowFull } from './continue-as-new.ts';
@@ -194,7 +195,7 @@ function recordResponse(state: RunState, ports: RunPorts, arrived: RecordedRespo
   });
   state.seenEvents = state.window.through;
   after?.record();
-  if (usage !== null) state.measured = { tokens: usage.promptTokens + usage.completionTokens, bytes: state.window.bytes };
+  if (usage !== null) state.measured = { tokens: usage.promptTokens + usage.completionTokens, bytes: windowText(state.window) };
   const response = { ...recorded, usage };
   if (content.some(isToolCall)) return { type: 'run_tools', response, final, outcomes: [] };
 

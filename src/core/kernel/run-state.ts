@@ -96,7 +96,7 @@ interface LastStep {
   finishReason?: FinishReason;
 }
 
-/** The provider's token count for a window of this size in bytes. */
+/** The provider's token count for a window with this many bytes that count as tokens (`windowText`). */
 interface MeasuredWindow {
   tokens: number;
   bytes: number;

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { emptyWindow, extendWindow } from '../../../../src/core/domain/window.ts';
-import { windowLimit } from '../../../../src/core/kernel/continue-as-new.ts';
+import { emptyWindow, extendWindow, windowText } from '../../../../src/core/domain/window.ts';
+import { windowLimit, windowLimits } from '../../../../src/core/kernel/continue-as-new.ts';
+import type { ToolOutcome } from '../../../../src/core/kernel/ports.ts';
 import { chainedRun } from '../generated-runs/chained-run.ts';
 import { call, called, returned, runFake, said, tokens } from '../fakes/fake-ports.ts';
 import { plannedRun } from '../generated-runs/planned-run.ts';
@@ -45,6 +46,61 @@ describe('the limit of a window', () => {
     });
     expect(run.result.status).toBe('completed');
     expect(run.windows[1]?.bytes).toBeLessThan(10_000);
+  });
+});
+
+describe('the limits of a window with media', () => {
+  const image = (n: number): ToolOutcome => ({
+    type: 'result',
+    status: 'success',
+    content: ['see', { type: 'image', mediaType: 'image/png', data: letters(n) }],
+    durationMs: 1,
+  });
+  const calls = [1, 2, 3].map((n) => called(call(`c${n}`, 't')));
+
+  it('count an image as the tokens that models count for it, not as its base64', async () => {
+    const run = await watched({
+      snapshot: agent({ maxTokens: 10_000, maxBytes: 1_000_000 }),
+      model: [...calls, said('done')],
+      tools: { t: () => image(100_000) },
+    });
+    expect(run.state.context.events.filter(({ compaction }) => compaction !== undefined)).toEqual([]);
+    expect(run.windows[3]?.bytes).toBeGreaterThan(300_000);
+  });
+
+  it('count what leaves the window in the same way: texts are removed until it fits', async () => {
+    const results = [returned(letters(30_000)), image(100_000), returned(letters(30_000))];
+    const run = await watched({
+      snapshot: agent({ maxTokens: 10_000, maxBytes: 1_000_000, summarize: false }),
+      model: [...calls, said('done')],
+      tools: { t: ({ call: { toolCallId } }) => results[Number(toolCallId.slice(1)) - 1] ?? returned('') },
+    });
+    expect(run.result.status).toBe('completed');
+    const [last] = run.windows.slice(-1);
+    expect(windowText(last ?? emptyWindow())).toBeLessThan(40_000);
+    expect(read(last).at(-1)).toBe('c3: 30000');
+    expect(read(last)[2]).toMatch(/^c1: \[removed/);
+  });
+
+  it('still have the bytes that a run carries: old images are removed once these are too many', async () => {
+    const run = await watched({
+      snapshot: agent({ maxBytes: 250_000, summarize: false }),
+      model: [...calls, said('done')],
+      tools: { t: () => image(100_000) },
+    });
+    expect(run.result.status).toBe('completed');
+    expect(run.windows[3]?.bytes).toBeLessThan(250_000);
+    expect(read(run.windows[3])).toContainEqual(expect.stringMatching(/^c1: \[removed/));
+    expect(JSON.stringify(run.windows[3])).toContain(letters(100_000));
+  });
+
+  it('have the count of the provider as a measure of texts', async () => {
+    const { state } = await runFake({
+      snapshot: agent({ maxTokens: 5_000, maxBytes: 1_000_000 }),
+      model: [called(call('c1', 't')), said('ok', { usage: tokens(2_000, 2_000) })],
+      tools: { t: () => image(100_000) },
+    });
+    expect(windowLimits(state)?.text).toBe(windowText(state.window) + 1_000 * 4);
   });
 });
 
