@@ -297,7 +297,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
     what: 'takes over nothing of an earlier run',
     file: 'src/core/program/reuse.ts',
     find: 'if (result === undefined || isNamedInside',
-    replace: 'if (output !== null || isNamedInside',
+    replace: 'if (result !== null || isNamedInside',
     history: 'program-resumed-from-an-earlier-run',
     caught: { step: null, expected: 'activity "askStep"', actual: 'activity "search"' },
   },
