@@ -69,19 +69,25 @@ test('children inherit the tier, a step of a program chooses it, and hooks act o
 
 test('a call that waits is shown with its batch, and ends at once if its run is cancelled: its paid answer is counted', async () => {
   const page = prometheusMetrics();
-  await using scene = await begun({ delayMs: 60_000 }, {}, { telemetry: await telemetry({ tracerProvider: 'none', meterProvider: page }) });
+  // Two calls fill a batch, however long they take to arrive.
+  const batch = { window: '60s', most: 2 } as const;
+  await using scene = await begun({ delayMs: 60_000 }, batch, {
+    telemetry: await telemetry({ tracerProvider: 'none', meterProvider: page }),
+  });
   const { api } = scene;
   const [first, second] = await Promise.all([scene.start(plain, 'kept'), scene.start(plain, 'given up')]);
-  await posted(scene);
+  // The provider has the batch before the collector knows its id.
+  await until(async () => (await first.status()).running?.[0]?.waitsForBatch?.id !== undefined, 'the batch has an id');
   const waiting = await first.status();
   expect(waiting.running).toMatchObject([{ name: 'callModel', waitsForBatch: { batch: 0, id: 'batch_1' } }]);
   await second.cancel('done');
   expect(await second.result()).toMatchObject({ status: 'cancelled' });
-  // It is in no batch that is submitted later.
-  const third = await scene.start(plain, 'late');
+  // A call that is cancelled while it waits is in no batch that is submitted later.
   const fourth = await scene.start(plain, 'left out');
   await until(async () => (await fourth.status()).running?.[0]?.waitsForBatch !== undefined, 'the call is registered');
   await fourth.cancel('done');
+  expect(await fourth.result()).toMatchObject({ status: 'cancelled' });
+  const third = await scene.start(plain, 'late');
   await posted(scene, 2);
   expect(api.batches[1]?.lines.map(lastText)).toEqual(['late']);
   api.options.delayMs = 0;
