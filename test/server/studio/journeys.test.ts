@@ -1,3 +1,4 @@
+import type { FileChooser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { RunHandle } from '../../../src/client/index.ts';
 import { openapiDocument } from '../../../src/server/openapi.ts';
@@ -407,6 +408,8 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
 
   test('a chat begins with deps and a file, and a second turn follows', async () => {
     const page = await studio.page('#/playground/guide');
+    // The browser reports choosers from the moment on when it has heard of the first listener: not at the moment of the key.
+    const chosen = new Promise<FileChooser>((resolve) => page.once('filechooser', resolve));
     await shows(page, 'Deps of the session');
     await tabTo(page, /^city/);
     await page.keyboard.type('Hamburg');
@@ -415,9 +418,8 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await tabTo(page, 'Say something');
     await page.keyboard.type('Show me this');
     await tabTo(page, 'Attach a file');
-    const chooser = page.waitForEvent('filechooser');
     await page.keyboard.press('Enter');
-    await (await chooser).setFiles({ name: 'map.png', mimeType: 'image/png', buffer: Buffer.from('not a picture') });
+    await (await chosen).setFiles({ name: 'map.png', mimeType: 'image/png', buffer: Buffer.from('not a picture') });
     await shows(page, 'Attached: map.png');
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Enter');
