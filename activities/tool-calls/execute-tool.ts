@@ -19,6 +19,7 @@ import {
   type ToolOutput,
 } from '../../src/define/tool-definition.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
+import { lastValue } from './returned-iterators.ts';
 
 interface Execution {
   tool: AnyTool;
@@ -62,7 +63,7 @@ async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Pr
   try {
     const parsed = await tool.parameters.safeParseAsync(args);
     if (!parsed.success) return failedOutcome(invalidArguments(tool.name, z.prettifyError(parsed.error)));
-    const returned = await tool.execute(parsed.data as never, context as never);
+    const returned = await lastValue(tool.execute(parsed.data as never, context as never), context);
     return await toOutcome(tool, returned);
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason;

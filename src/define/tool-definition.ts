@@ -80,7 +80,7 @@ export interface ToolDefinition<
   readonly notExecutable?: true;
   /** The agent that it runs (`agentTool`): each call is a separate run. */
   readonly agent?: AgentToolDefinition;
-  /** Returns any JSON value, nothing, a `ToolOutput`, or one of them with an update of the deps. If its last attempt throws, the model gets an error result. */
+  /** Returns any JSON value, nothing, a `ToolOutput`, one of them with an update of the deps, or an iterator whose last value is one. If its last attempt throws, the model gets an error result. */
   readonly execute: (args: Args, context: RunContext<Deps, Needed>) => Result;
 }
 

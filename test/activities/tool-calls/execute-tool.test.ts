@@ -56,6 +56,87 @@ describe('the return value of a tool becomes content', () => {
   });
 });
 
+describe('an iterator that a tool returns is run to its end', () => {
+  async function* paying(): AsyncGenerator<{ status: string }> {
+    yield { status: 'paying' };
+    await Promise.resolve();
+    yield { status: 'paid' };
+  }
+
+  test.each([
+    ['the last value that an async generator yields', paying, { status: 'paid' }],
+    ['a promise of an async generator', async (): Promise<unknown> => Promise.resolve(paying()), { status: 'paid' }],
+    [
+      'the value that a generator returns',
+      function* count(): Generator<number, string> {
+        yield 1;
+        return 'done';
+      },
+      'done',
+    ],
+    [
+      'the last value of a generator',
+      function* count(): Generator<unknown> {
+        yield 1;
+        yield Promise.resolve(2);
+      },
+      2,
+    ],
+    ['an object that can be iterated', (): unknown => ({ [Symbol.asyncIterator]: paying }), { status: 'paid' }],
+  ])('%s is the result', async (_, execute, result) => {
+    expect(await run(toolThat(execute))).toMatchObject({ content: [result], isError: false });
+  });
+
+  test('without a value, there is no result', async () => {
+    expect(await run(toolThat(async function* none(): AsyncGenerator<never> {}))).toMatchObject({ content: [], isError: false });
+  });
+
+  test('readers get what it yields at once, and a value that they cannot get does not fail the call', async () => {
+    const emitted: unknown[] = [];
+    const emit = (name: string, data: unknown): void => {
+      if (data === 'too large') throw new TypeError('emit: over 32000');
+      emitted.push([name, data]);
+    };
+    const tool = toolThat(function* steps(): Generator<unknown> {
+      yield 'one';
+      expect(emitted).toEqual([['preliminary', 'one']]);
+      yield 'too large';
+      yield toolOutput('two');
+    });
+    const executed = await executeTool({ tool, args: {}, context: fakeContext({ emit }) });
+    expect(executed).toMatchObject({ content: ['two'], isError: false });
+    expect(emitted).toEqual([['preliminary', 'one']]);
+  });
+
+  test('its result is checked like any other, and what it throws is an error result', async () => {
+    const result = z.object({ status: z.literal('paid') });
+    expect(await run(toolThat(paying, { result }))).toMatchObject({ content: [{ status: 'paid' }], isError: false });
+    const fails = toolThat(async function* fail(): AsyncGenerator<string> {
+      yield 'begun';
+      throw new Error('boom');
+    });
+    expect(await run(fails)).toMatchObject({ content: ['boom'], isError: true, thrown: {} });
+  });
+
+  test('an aborted call ends it at the next value, and lets it clean up', async () => {
+    const controller = new AbortController();
+    const seen: string[] = [];
+    const tool = toolThat(async function* endless(): AsyncGenerator<number> {
+      try {
+        for (let n = 0; ; n += 1) {
+          seen.push(`${n}`);
+          if (n === 1) controller.abort(new Error('cancelled'));
+          yield n;
+        }
+      } finally {
+        seen.push('closed');
+      }
+    });
+    await expect(executeTool({ tool, args: {}, context: contextOf(controller.signal) })).rejects.toThrow('cancelled');
+    expect(seen).toEqual(['0', '1', 'closed']);
+  });
+});
+
 test('a result that is nested too deep is an error result and is not retried, whatever its schema', async () => {
   interface Lists extends Array<Lists> {}
   const lists: z.ZodType<Lists> = z.lazy(() => z.array(lists));
