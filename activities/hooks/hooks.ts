@@ -9,6 +9,7 @@ import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { AnyHook, HookContext } from '../../src/define/hooks.ts';
 import { withoutPlaces } from '../../src/model/check-output.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
+import { recordableJson } from '../../src/model/recordable-json.ts';
 import type { AgentRegistry } from '../agents/agent-registry.ts';
 import { missingOnWorker } from '../attempts/failure.ts';
 import { eventsOf, queryRun, runIdOf } from '../run-queries/query-run.ts';
@@ -352,7 +353,9 @@ const ANSWERS = { deny: true, modify: true, inject: true, ask: true, error: true
 function readAnswer(returned: unknown): ReadAnswer {
   if (returned === undefined || returned === null || returned === 'allow') return { type: 'allow' };
   if (returned === 'deny') return { type: 'deny' };
-  const answer = cleanJson(returned);
+  const recordable = recordableJson(returned, 'the answer');
+  if ('problem' in recordable) return { type: 'failed', text: `its answer is not JSON: ${recordable.problem}` };
+  const answer = recordable.value;
   const [key, ...more] = isJsonObject(answer) ? Object.keys(answer) : [];
   const unknown = isJsonObject(answer) ? unknownField(answer, ANSWERS) : undefined;
   if (unknown !== undefined) return { type: 'failed', text: `its answer has an ${unknown}` };

@@ -2,11 +2,11 @@ import { activityInfo } from '@temporalio/activity';
 import type { Anchor } from '../../src/anchors/anchors.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 import { checksAnswers } from '../../src/core/domain/parts.ts';
-import { type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import type { ModelDelta, StreamedAttempt, StreamEntry } from '../../src/core/domain/stream.ts';
 import { type OfRun, QUERIES, type RunToolInput } from '../../src/core/protocol.ts';
-import { cleanJson } from '../../src/model/parse-json.ts';
+import { recordableJson } from '../../src/model/recordable-json.ts';
 import { type Attempt, attemptNumber } from '../attempts/attempt.ts';
 import { attemptInfo } from '../attempts/attempt-info.ts';
 import { executionKey, queryRun } from '../run-queries/query-run.ts';
@@ -174,12 +174,10 @@ export class ToolStream {
   emit(name: string, data: JsonValue): void {
     if (typeof name !== 'string' || name.trim() === '' || name.length > MAX_NAME_LENGTH)
       throw new TypeError(`emit: the name of the data must be a text of 1 to ${MAX_NAME_LENGTH} characters`);
-    const plain = cleanJson(data);
-    if (plain === undefined) {
-      throw new TypeError(
-        `emit: the data "${name}" is not JSON: emit plain values without a BigInt or a circular reference, at most ${MAX_JSON_DEPTH} levels deep`,
-      );
-    }
+    const recordable = recordableJson(data, 'the data');
+    if ('problem' in recordable) throw new TypeError(`emit: the data "${name}" is not JSON: ${recordable.problem}`);
+    const plain = recordable.value;
+    if (plain === undefined) throw new TypeError(`emit: the data "${name}" is undefined: emit null`);
     const bytes = jsonBytes(plain);
     if (bytes > MAX_BYTES) throw new TypeError(`emit: the data "${name}" is ${bytes} bytes of JSON, over ${MAX_BYTES}: emit a part of it`);
     if (this.#isEnded || this.#activity === undefined) return;

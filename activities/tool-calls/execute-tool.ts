@@ -5,7 +5,7 @@ import { BYTE_BUDGETS, cutContent, cutMarker, jsonBytes, spilledMarker } from '.
 import { jsonTextPrefix } from '../../src/core/domain/text.ts';
 import { tryAgain } from '../../src/core/domain/tool-calls.ts';
 import { errorMessage, isInstance } from '../../src/core/domain/errors.ts';
-import { isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
+import { isJsonObject, isTooDeep, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { type ContextOperation, operationProblem } from '../../src/core/domain/deps.ts';
 import { invalidArguments } from '../../src/core/json-schema/read-by-schema.ts';
 import type { RunToolOutput } from '../../src/core/protocol.ts';
@@ -19,6 +19,7 @@ import {
   type ToolOutput,
 } from '../../src/define/tool-definition.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
+import { recordableJson } from '../../src/model/recordable-json.ts';
 import { lastValue } from './returned-iterators.ts';
 
 interface Execution {
@@ -93,10 +94,10 @@ async function bareOutcome(tool: AnyTool, returned: unknown): Promise<ToolOutcom
   const operations = update === undefined ? undefined : updateFrom(tool.name, update);
   if (operations?.ok === false) return failedOutcome(operations.problem);
   // A schema that refers to itself would overflow the stack.
-  if (isTooDeep(bare)) return notJson(tool.name);
+  if (isTooDeep(bare)) return valueOutcome(tool.name, bare);
   const checked = await tool.result?.safeParseAsync(bare);
   if (checked !== undefined && !checked.success) {
-    return failedOutcome(`Tool '${tool.name}' returned a value that does not fit its result schema: ${z.prettifyError(checked.error)}`);
+    return notRecorded(tool.name, `it does not fit the result schema: ${z.prettifyError(checked.error)}`);
   }
   const outcome = valueOutcome(tool.name, checked === undefined ? bare : checked.data);
   return outcome.isError || operations === undefined ? outcome : { ...outcome, update: operations.operations };
@@ -106,14 +107,16 @@ function valueOutcome(name: string, value: unknown): ToolOutcome {
   if (value === undefined || value === null) return { content: [], isError: false };
   // JSON would turn these into null.
   if (typeof value === 'number' && !Number.isFinite(value)) return { content: [String(value)], isError: false };
-  const plain = cleanJson(value);
-  return plain === undefined ? notJson(name) : { content: [plain], isError: false };
+  const recordable = recordableJson(value, 'the result');
+  if ('problem' in recordable) return notRecorded(name, recordable.problem);
+  return { content: recordable.value === undefined ? [] : [recordable.value], isError: false };
 }
 
 /** Converts several blocks: the texts first, joined by line breaks into one value. */
 function blocksOutcome(tool: AnyTool, { content, isError }: ToolOutput): ToolOutcome {
-  const blocks = content.map(cleanJson).filter((block) => block !== undefined);
-  if (blocks.length < content.length) return notJson(tool.name);
+  const recordable = recordableJson(content, 'the result');
+  if ('problem' in recordable) return notRecorded(tool.name, recordable.problem);
+  const blocks = (recordable.value ?? []) as JsonValue[];
   const texts = blocks.map(blockText).filter((text) => text !== undefined);
   const others = blocks.filter((block) => blockText(block) === undefined);
   return { content: [...(texts.length > 0 ? [texts.join('\n')] : []), ...others], isError };
@@ -125,10 +128,9 @@ function blockText(block: JsonValue): string | undefined {
   return isJsonObject(block) && block['type'] === 'text' && typeof block['text'] === 'string' ? block['text'] : undefined;
 }
 
-function notJson(name: string): ToolOutcome {
-  return failedOutcome(
-    `Tool '${name}' returned a value that is not JSON (a bigint, a function, a cycle, or nested deeper than ${MAX_JSON_DEPTH} levels)`,
-  );
+/** The tool ran to its end, and a second call would act again: the model must know both. */
+function notRecorded(name: string, problem: string): ToolOutcome {
+  return failedOutcome(`Tool '${name}' has acted, but its result cannot be recorded: ${problem}. Calling it again would not help.`);
 }
 
 function failedOutcome(message: string): ToolOutcome {

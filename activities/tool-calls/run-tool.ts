@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { backoffOf, MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent.ts';
 import { isToolCall, type SpilledContent, type ToolResult } from '../../src/core/domain/content.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import { defined, depthProblem, isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
+import { defined, depthProblem, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { attemptsText, resultText, TOOL_TIMEOUT } from '../../src/core/domain/tool-calls.ts';
 import { errorMessage, isInstance, LonghaulError, memberOf } from '../../src/core/domain/errors.ts';
 import { applyOperations, type ContextOperation, depsProblem, stateProblem, touchedKeys } from '../../src/core/domain/deps.ts';
@@ -34,7 +34,7 @@ import { type Executed, executeTool, limitResultSize, shortId, startTimeLimit, T
 import { mcpToolDefinition } from '../mcp/mcp-tool.ts';
 import type { CallOwner } from '../worker-part.ts';
 import { isCodeCallId } from '../../src/core/code/callable-tools.ts';
-import { cleanJson } from '../../src/model/parse-json.ts';
+import { recordableJson } from '../../src/model/recordable-json.ts';
 import { redactedLog } from '../secret-vault.ts';
 import { attemptInfo } from '../attempts/attempt-info.ts';
 
@@ -481,9 +481,10 @@ function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts: Attem
     log: runLog(runtime, { runId, agent: agentName, step, callId }),
     events: eventsOf(input),
     setState: (key: string, value: JsonValue) => {
-      const plain = cleanJson(value);
-      if (plain === undefined)
-        throw new TypeError(`setState: the value of "${key}" is not JSON, or nested deeper than ${MAX_JSON_DEPTH} levels`);
+      const recordable = recordableJson(value, 'the value');
+      if ('problem' in recordable) throw new TypeError(`setState: the value of "${key}" is not JSON: ${recordable.problem}`);
+      const plain = recordable.value;
+      if (plain === undefined) throw new TypeError(`setState: the value of "${key}" is undefined: write null`);
       const problem = depsProblem({ [key]: plain }, 'state');
       if (problem !== undefined) throw new TypeError(`setState: ${problem}`);
       changes.set(key, plain);

@@ -56,7 +56,8 @@ export interface ToolOptions<
   /**
    * Called once per attempt with the parsed arguments, in an activity. May return text, any JSON value, nothing, a
    * `ToolOutput`, or one of these with an update of the run's deps (`withUpdate`). An iterator, such as that of an async generator, is run
-   * to its end: what it returns, or else the last value that it yields, is the result. An error that it throws is retried by the tool's policy; after the last attempt it becomes an error result for the
+   * to its end: what it returns, or else the last value that it yields, is the result. A value that JSON would lose (a `Map`, a promise)
+   * is an error result. An error that it throws is retried by the tool's policy; after the last attempt it becomes an error result for the
    * model. It must honor `context.signal`.
    *
    * `'none'`: the tool is only a schema. The model sees it, each call gets an error result at once, and the run continues:

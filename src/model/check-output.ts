@@ -9,6 +9,7 @@ import { checkJson, problemsText } from '../core/json-schema/check-json-schema.t
 import { onlyOne, removeAddedNulls } from '../core/json-schema/read-by-schema.ts';
 import { splitReasoning } from './answer-text.ts';
 import { cleanJson, parseJsonText } from './parse-json.ts';
+import { recordableJson } from './recordable-json.ts';
 
 /** The schemas that an answer must match. */
 export interface OutputCheck {
@@ -93,8 +94,9 @@ function parseWithZod(value: JsonValue, schema: z.ZodType | undefined): { value:
   try {
     const parsed = schema.safeParse(value);
     if (!parsed.success) return { problem: z.prettifyError(parsed.error).toWellFormed() };
-    const plain = cleanJson(parsed.data);
-    return plain === undefined ? { problem: 'what the output schema makes of it is not JSON' } : { value: plain };
+    const recordable = recordableJson(parsed.data);
+    if ('problem' in recordable) return { problem: `what the output schema makes of it is not JSON: ${recordable.problem}` };
+    return recordable.value === undefined ? { problem: 'what the output schema makes of it is undefined' } : { value: recordable.value };
   } catch (error) {
     return { problem: `the output schema failed: ${errorMessage(error).toWellFormed()}` };
   }

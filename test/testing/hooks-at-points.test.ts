@@ -47,6 +47,15 @@ describe('a hook for messages', () => {
     });
   });
 
+  test('whose answer JSON would lose has failed, with the path', async () => {
+    const lost = defineHook({ name: 'lost', on: 'input', failClosed: false, run: () => ({ deny: new Map() }) as never });
+    const one = defineAgent({ name: 'a', model: 'scripted/m', hooks: [lost] });
+    const { events } = await testAgent(one, { input: 'Hi', model: scriptedModel([say('Done.')]) });
+    expect(events.flatMap(({ guardrails }) => guardrails?.findings ?? [])).toMatchObject([
+      { outcome: 'failed_open', message: expect.stringContaining('its answer is not JSON: "deny" is a Map') },
+    ]);
+  });
+
   test.each([
     [true, 'error', 'failed'],
     [false, 'completed', 'failed_open'],

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Executed, executeTool } from '../../../activities/tool-calls/execute-tool.ts';
@@ -45,14 +46,51 @@ describe('the return value of a tool becomes content', () => {
     expect(await run(toolThat(() => returned))).toEqual({ content, isError: false, durationMs: expect.any(Number) });
   });
 
+  class Money {
+    readonly #cents = 5;
+    cents(): number {
+      return this.#cents;
+    }
+  }
+  class Row {
+    readonly id = 1;
+  }
+
   test.each([
-    ['a bigint', 1n],
-    ['a cycle', cyclic],
-    ['a function', (): void => undefined],
-    ['a block with a bigint', toolOutput(['a', 1n as never])],
-  ])('%s is an error result that names the tool', async (_, returned) => {
+    ['an object of a class with fields', { row: new Row() }, [{ row: { id: 1 } }]],
+    ['an object without a prototype', Object.assign(Object.create(null) as object, { a: 1 }), [{ a: 1 }]],
+    ['an object with toJSON', { link: new URL('https://example.com/') }, [{ link: 'https://example.com/' }]],
+    ['one object at two paths', ((one) => ({ a: one, b: one }))({ n: 1 }), [{ a: { n: 1 }, b: { n: 1 } }]],
+  ])('%s', async (_, returned, content) => {
+    expect(await run(toolThat(() => returned))).toMatchObject({ content, isError: false });
+  });
+
+  test.each([
+    ['a bigint', 1n, 'the result is a bigint: return a number or a text'],
+    ['a bigint inside', { order: { total: 1n } }, '"order.total" is a bigint: return a number or a text'],
+    ['a cycle', cyclic, '"self" leads back to an object that it is part of: return an id instead'],
+    ['a function', (): void => undefined, 'the result is a function: call it, or leave it out'],
+    ['a symbol', { kind: Symbol('x') }, '"kind" is a symbol: return a text'],
+    ['a block with a bigint', toolOutput(['a', 1n as never]), '"[1]" is a bigint: return a number or a text'],
+    ['a map', { rows: new Map([['a', 1]]) }, '"rows" is a Map: return an object or a list of entries'],
+    ['a set', new Set([1]), 'the result is a Set: return a list'],
+    ['an error', { failed: [new TypeError('x')] }, '"failed[0]" is a TypeError: throw it, or return its message'],
+    ['a pattern', { like: /a/ }, '"like" is a RegExp: return its source'],
+    ['a forgotten await', { later: Promise.resolve(1) }, '"later" is a promise: await it'],
+    ['a number that JSON does not have', { rate: Number.NaN }, '"rate" is NaN, which JSON has no number for: return null or a text'],
+    ['bytes', { data: new Uint8Array(2) }, '"data" is a Uint8Array: return a list of numbers, or a text such as its base64'],
+    ['a response', new Response('x'), 'the result is a Response: return what you read from it, such as await response.json()'],
+    ['a web stream', new ReadableStream(), 'the result is a ReadableStream: read it in the code, and return what it contains'],
+    ['a stream of Node', Readable.from(['a']), 'the result is a stream (Readable): read it in the code, and return what it contains'],
+    ['an iterator of a map', new Map().values(), 'the result is a value of class Map Iterator, of which JSON keeps nothing'],
+    ['an object of a class without fields', { sum: new Money() }, '"sum" is a value of class Money, of which JSON keeps nothing'],
+    ['several', { a: new Map(), b: 1n }, '"a" is a Map: return an object or a list of entries; "b" is a bigint'],
+  ])('%s is an error result that names its path, and says that the tool has acted', async (_, returned, problem) => {
     const executed = await run(toolThat(() => returned));
-    expect(executed).toMatchObject({ isError: true, content: [expect.stringContaining("Tool 'probe' returned a value that is not JSON")] });
+    expect(executed.isError).toBe(true);
+    expect(executed.content[0]).toContain(`Tool 'probe' has acted, but its result cannot be recorded: ${problem}`);
+    expect(executed.content[0]).toContain('Calling it again would not help.');
+    expect(executed).not.toHaveProperty('thrown');
   });
 });
 
@@ -189,7 +227,7 @@ test('the result schema is applied to the return value', async () => {
   expect(await run(toolThat(() => ({ n: 1, secret: 'x' }), { result }))).toMatchObject({ content: [{ n: 1 }], isError: false });
   const refused = await run(toolThat(() => ({ n: 'one' }), { result }));
   expect(refused.isError).toBe(true);
-  expect(refused.content[0]).toContain("Tool 'probe' returned a value that does not fit its result schema");
+  expect(refused.content[0]).toContain("Tool 'probe' has acted, but its result cannot be recorded: it does not fit the result schema");
 });
 
 test('a tool sees its context', async () => {

@@ -94,8 +94,9 @@ test.each<[string, unknown, string]>([
   ['', 1, 'emit: the name of the data must be a text of 1 to 100 characters'],
   [' ', 1, 'emit: the name of the data must be a text of 1 to 100 characters'],
   ['n'.repeat(101), 1, 'emit: the name of the data must be a text of 1 to 100 characters'],
-  ['rows', undefined, 'emit: the data "rows" is not JSON: emit plain values'],
-  ['rows', CYCLE, 'emit: the data "rows" is not JSON: emit plain values'],
+  ['rows', undefined, 'emit: the data "rows" is undefined: emit null'],
+  ['rows', CYCLE, 'emit: the data "rows" is not JSON: "self" leads back to an object that it is part of'],
+  ['rows', { all: new Map() }, 'emit: the data "rows" is not JSON: "all" is a Map'],
   ['rows', 'x'.repeat(32_000), 'emit: the data "rows" is 32002 bytes of JSON, over 32000: emit a part of it'],
 ])('data that cannot be carried is a TypeError, with a sink and without one (%#)', async (name, value, message) => {
   for (const options of [{}, { streams: undefined }]) {
@@ -198,6 +199,7 @@ async function returning(returned: unknown, updates?: boolean | string[]): Promi
     ...(updates === undefined ? {} : { updates }),
     execute: (_, { setState }) => {
       if (returned === 'state') setState('b', 1);
+      if (returned === 'lost') setState('b', { rows: new Map() } as never);
       return returned;
     },
   });
@@ -235,6 +237,15 @@ test.each<[string, unknown, boolean | string[]]>([
   ['the state', 'state', ['b']],
 ])('an update of keys of %s that the tool names is part of the result', async (_, returned, updates) => {
   expect(await returning(returned, updates)).not.toHaveProperty('isError');
+});
+
+test('a state that JSON would lose is refused with its path', async () => {
+  await expect(returning('lost')).rejects.toThrow('setState: the value of "b" is not JSON: "rows" is a Map');
+});
+
+test('an update of the deps that JSON would lose is refused with its path', async () => {
+  const output = await returning(withUpdate('done', contextUpdate().set('rows', new Map() as never)));
+  expect(output).toMatchObject({ isError: true, content: [expect.stringContaining(`${REFUSED}deps.rows is an object of class "Map"`)] });
 });
 
 test('an update whose operations exceed the budget of deps is refused, even if little remains: operations are recorded', async () => {
