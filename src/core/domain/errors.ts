@@ -307,10 +307,55 @@ export function errorCode(error: unknown): ErrorCode | undefined {
   return isErrorCode(code) ? code : undefined;
 }
 
-/** Returns the message of any thrown value. Never throws. */
+/**
+ * Returns the message of any thrown value, with the messages of the errors in an `AggregateError`, and with the code of the cause if the
+ * message lacks it: the message of a failed `fetch` alone says nothing. The rest of a cause may have addresses and secrets. Never throws.
+ */
 export function errorMessage(error: unknown): string {
   const message = memberOf(error, 'message');
-  return typeof message === 'string' ? message : thrownText(error);
+  if (typeof message !== 'string') return thrownText(error);
+  const whole = withAggregated(message, memberOf(error, 'errors'));
+  const code = causeCode(error);
+  return code === undefined || whole.includes(code) ? whole : `${whole} (${code})`.trimStart();
+}
+
+/** The most errors of an `AggregateError` whose messages are told. */
+const MOST_AGGREGATED = 5;
+
+function withAggregated(message: string, errors: unknown): string {
+  if (!isList(errors)) return message;
+  const told = errors.slice(0, MOST_AGGREGATED).flatMap((one) => {
+    const inner = memberOf(one, 'message') ?? thrownText(one);
+    return typeof inner === 'string' && inner !== '' && !message.includes(inner) ? [inner] : [];
+  });
+  if (told.length === 0) return message;
+  const more = errors.length > MOST_AGGREGATED ? `; and ${errors.length - MOST_AGGREGATED} more` : '';
+  return `${message === '' ? '' : `${message}: `}${[...new Set(told)].join('; ')}${more}`;
+}
+
+/** Even asking whether a proxy is a list may throw. */
+function isList(value: unknown): value is readonly unknown[] {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+const MOST_CAUSES = 4;
+
+/** Codes of the system, of TLS and of `fetch`, such as `ECONNREFUSED`: not those of the other modules of Node, which say no more than a message. */
+const CONNECTION_CODE = /^(?!ERR_(?!TLS)|Z_)[A-Z][A-Z0-9_]{1,49}$/;
+
+/** Returns the first code of a connection among the causes. */
+function causeCode(error: unknown): string | undefined {
+  let cause = memberOf(error, 'cause');
+  for (let level = 0; level < MOST_CAUSES && cause !== undefined; level += 1) {
+    const code = memberOf(cause, 'code');
+    if (typeof code === 'string' && CONNECTION_CODE.test(code)) return code;
+    cause = memberOf(cause, 'cause');
+  }
+  return undefined;
 }
 
 /**
@@ -337,10 +382,23 @@ export function isInstance<Value>(thrown: unknown, type: abstract new (...args: 
   }
 }
 
-/** Converts a thrown value to text like `String`. If that throws, returns a text that says so. */
+/** The most members that are told of a thrown object. */
+const MOST_MEMBERS = 10;
+
+/** Nested members, such as the request of an HTTP client, may be large and have secrets. */
+function isShort(value: unknown): boolean {
+  return typeof value === 'number' || typeof value === 'boolean' || (typeof value === 'string' && value.length <= 200);
+}
+
+/** Converts a thrown value to text. An object without a message is told by its short members. */
 export function thrownText(thrown: unknown): string {
   try {
-    return String(thrown);
+    const text = String(thrown);
+    if (thrown === undefined || thrown === null) return `${text} was thrown instead of an error`;
+    if (!text.startsWith('[object ')) return text;
+    const members = Object.entries(thrown).filter(([, value]) => isShort(value));
+    if (members.length === 0) return `${text} was thrown instead of an error`;
+    return `an object was thrown instead of an error: ${JSON.stringify(Object.fromEntries(members.slice(0, MOST_MEMBERS)))}`;
   } catch {
     return '[What was thrown cannot be shown as text]';
   }

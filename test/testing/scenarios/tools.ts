@@ -149,7 +149,7 @@ export const TOOLS = [
   }),
   scenario('a result that does not fit its schema is an error', agentWith([typed]), {
     script: [callTool('typed'), say('Done.')],
-    timeline: ['agent calls typed {}', /^typed failed: Tool 'typed' returned a value that does not fit/, 'agent: Done.'],
+    timeline: ['agent calls typed {}', /^typed failed: Tool 'typed' has acted, but its result cannot be recorded/, 'agent: Done.'],
   }),
   scenario('a tool may give several blocks, as an error', agentWith([blocks]), {
     script: [callTool('blocks'), say('Done.')],
