@@ -207,7 +207,7 @@ export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: Aut
 }
 
 async function readDecision(runtime: ActivityRuntime, input: AuthorizeDecisionInput): Promise<DecisionToAuthorize> {
-  const { at, eventId, rewritten, decision } = input;
+  const { at, eventId, rewritten, decision, kind } = input;
   const { id, type, callId, toolName, reason, remember, by, source } = decision;
   const { arguments: edited, content } = input.contentByReference
     ? await queryRun<DecisionContent>(input, QUERIES.decision, { id } satisfies DecisionQuestion)
@@ -215,6 +215,7 @@ async function readDecision(runtime: ActivityRuntime, input: AuthorizeDecisionIn
   return {
     id,
     type,
+    kind,
     callId,
     toolName,
     arguments:

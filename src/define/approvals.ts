@@ -133,6 +133,8 @@ export interface DecisionToAuthorize {
   readonly id: string;
   /** The type: approve the call, reject it, or answer it in place of the tool. */
   readonly type: Decision['type'];
+  /** What it is about: a tool call, a question, a limit (`toolName` is `raise_limits`), or the outcome of a call whose answer was lost. */
+  readonly kind: PendingApproval['kind'];
   /** The call that is to be decided. */
   readonly callId: string;
   /** `raise_limits` for a limit. */

@@ -241,6 +241,8 @@ export type ParseArgumentsOutput = { arguments: JsonObject } | { problem: string
 export interface AuthorizeDecisionInput extends OfRun {
   agentName: string;
   decision: DecidedCall;
+  /** What the decision is about. */
+  kind: PendingApproval['kind'];
   /** The position of the call; absent for a limit. */
   at?: [offset: number, index: number];
   eventId?: string;

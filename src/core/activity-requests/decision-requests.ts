@@ -143,6 +143,7 @@ function authorizeRequest(run: RequestingRun, decision: Decision, waiting: Pendi
       ...runReference(run),
       agentName: run.snapshot.name,
       decision: withoutContent(decision),
+      kind: waiting.kind,
       ...positionOf(run, waiting),
       ...contentOf(decision),
     },

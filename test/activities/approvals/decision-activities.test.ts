@@ -54,6 +54,7 @@ async function authorize(answer: () => AuthorizeAnswer, input: Partial<Authorize
   const output = await environment.run(authorizeDecisionActivity(environment.runtime), {
     agentName: 'clerk',
     decision,
+    kind: 'tool',
     ...place,
     ...input,
   });
@@ -66,6 +67,7 @@ test('the authorize hook gets the decision with the arguments of the call, and i
   expect(asked.decision).toEqual({
     id: 'd1',
     type: 'approve',
+    kind: 'tool',
     callId: 'c1',
     toolName: 'pay',
     arguments: { amount: 5 },
@@ -84,15 +86,20 @@ test('content that is too large for the input is requested from the run by the i
   expect(asked.environment.asked).toContainEqual([QUERIES.decision, { id: 'd1' }]);
 });
 
-test('a decision on a limit has no arguments of a call', async () => {
+test('a decision on a limit is of that kind, and has no arguments of a call', async () => {
   const environment = activityEnvironment({
     answers,
-    authorize: ({ arguments: args, editedArguments }) => ({ as: JSON.stringify([args, editedArguments]) }),
+    authorize: ({ kind, arguments: args, editedArguments }) => ({ as: JSON.stringify([kind, args, editedArguments]) }),
   });
-  const input = { agentName: 'clerk', decision: { ...decision, toolName: 'raise_limits' }, arguments: { steps: 9 } };
+  const input = {
+    agentName: 'clerk',
+    kind: 'limit' as const,
+    decision: { ...decision, toolName: 'raise_limits' },
+    arguments: { steps: 9 },
+  };
   expect(await environment.run(authorizeDecisionActivity(environment.runtime), input)).toEqual({
     type: 'authorized',
-    as: '[{},{"steps":9}]',
+    as: '["limit",{},{"steps":9}]',
   });
 });
 
@@ -117,7 +124,7 @@ test('an error of the hook is logged with its stack; the approver reads the mess
 });
 
 test('the activity is retried if this worker has no hook, or if the run does not answer', async () => {
-  const input: AuthorizeDecisionInput = { agentName: 'clerk', decision, ...place };
+  const input: AuthorizeDecisionInput = { agentName: 'clerk', kind: 'tool', decision, ...place };
   const without = activityEnvironment({ events, answers });
   const silent = activityEnvironment({ events, authorize: () => ({ as: 'ann' }) });
   await expect(without.run(authorizeDecisionActivity(without.runtime), input)).rejects.toMatchObject({
@@ -138,7 +145,7 @@ test('a hook that waits is aborted with the run, and the decision is not refused
       return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('given up'))));
     },
   });
-  const output = environment.run(authorizeDecisionActivity(environment.runtime), { agentName: 'clerk', decision, ...place });
+  const output = environment.run(authorizeDecisionActivity(environment.runtime), { agentName: 'clerk', kind: 'tool', decision, ...place });
   await begun.promise;
   environment.runtime.aborts.abort(EXECUTION);
   await expect(output).rejects.toMatchObject({ name: 'AbortError' });
