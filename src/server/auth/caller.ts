@@ -1,3 +1,4 @@
+import type { ApprovalView, PendingApproval } from '../../core/domain/approvals.ts';
 import { type ErrorCode, LonghaulError } from '../../core/domain/errors.ts';
 import { defined } from '../../core/domain/json.ts';
 import type { RunLimits } from '../../core/domain/limits.ts';
@@ -95,6 +96,42 @@ export function requireScope(caller: Pick<Caller, 'id' | 'scopes'>, scope: Scope
 }
 
 /**
+ * True if the caller may decide about a waiting call of this kind. A caller who writes to chats and to no runs is the user of a page, who
+ * decides about calls of tools and questions only.
+ */
+export function decidesAbout(caller: Pick<Caller, 'scopes'>, kind: PendingApproval['kind']): boolean {
+  if (!hasScope(caller, 'approvals:decide')) return false;
+  return isForUsers(kind) || !isUserOfPage(caller);
+}
+
+/** True for a kind of call about which the user of a chat may decide: the outcome of a call and a limit are for its operators. */
+export function isForUsers(kind: PendingApproval['kind']): boolean {
+  return kind === 'tool' || kind === 'question';
+}
+
+function isUserOfPage(caller: Pick<Caller, 'scopes'>): boolean {
+  return hasScope(caller, 'chats:write') && !hasScope(caller, 'runs:write');
+}
+
+/** The calls that wait for a decision, in a run and below it. */
+interface WaitingCalls {
+  runId: string;
+  approvals: () => Promise<{ pending: readonly Pick<ApprovalView, 'kind' | 'callId' | 'runId' | 'digest'>[] }>;
+}
+
+/** Throws `forbidden` if the caller is the user of a page, and the call is none that waits for a decision of users. */
+export async function requireDecision(caller: Caller, run: WaitingCalls, about: { callId: string; digest: string }): Promise<void> {
+  if (!isUserOfPage(caller)) return;
+  const { pending } = await run.approvals();
+  const waiting = pending.find(({ callId, digest }) => callId === about.callId && digest === about.digest);
+  if (waiting !== undefined && decidesAbout(caller, waiting.kind)) return;
+  const why = waiting === undefined ? 'no such call waits for a decision of a user' : `it is a decision of kind "${waiting.kind}"`;
+  throw forbidden(
+    `The caller "${caller.id}" may not decide about call "${about.callId}": ${why}. Use credentials that also have "runs:write"`,
+  );
+}
+
+/**
  * True if the caller may start the agent or program with this name. An undefined name means a program document:
  * only a caller that may start everything may start it, because its content is the caller's.
  */
@@ -167,6 +204,10 @@ interface Narrowing {
 export function narrowTo(caller: Caller, { runId, scopes, expiresAt }: Narrowing): Caller & { runId: string; expiresAt: number } {
   requireRun(caller, runId);
   for (const scope of scopes) requireScope(caller, scope);
+  if (scopes.includes('approvals:decide') && isUserOfPage(caller))
+    throw forbidden(
+      `The caller "${caller.id}" decides only for a user, and a token decides about all calls: use credentials with "runs:write"`,
+    );
   return {
     id: caller.id,
     ...defined({ name: caller.name }),

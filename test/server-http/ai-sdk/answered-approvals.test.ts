@@ -24,12 +24,13 @@ function approved(approvalId = approvalIdOf({ runId: 'c1', callId: 'p1', digest:
   return { id: 'c1-turn-1', role: 'assistant', parts: [{ type: 'tool-refund', toolCallId: 'p1', state: 'approval-responded', approval }] };
 }
 
-/** A chat whose first turn has ended. Its run refuses all decisions with that error, and it answers the next message. */
+/** A chat whose first turn has ended. Its run lists calls that wait, and refuses all decisions with that error, and it answers the next message. */
 function refusing(code: ErrorCode): FakeChat {
   const session = new FakeChat();
   session.isNew = false;
   session.turns = 1;
   session.publish(asks(0, 'Hi'), says(1, 'e1', '', call('p1')), ended(2));
+  session.pending = Array.from({ length: 40 }, (_, index) => ({ ...refund, callId: `p${index}` }));
   session.onRequest = (name) => {
     if (name !== 'send') throw new LonghaulError(code, 'No');
     session.beginTurn();

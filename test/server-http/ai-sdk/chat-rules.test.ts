@@ -229,10 +229,9 @@ test('requests that the service cannot follow are refused with the problem', asy
 test('an answer on other arguments than the call has is refused', async () => {
   const session = new FakeChat();
   session.isNew = false;
-  session.onRequest = () => {
-    throw new LonghaulError('digest_mismatch', 'The decision was made on other arguments');
-  };
+  session.pending = [{ ...MAIL, callId: 'p1', digest: 'other' }];
   expect((await refused(serviceOf(session), { id: 'c1', messages: [approved] })).slice(0, 2)).toEqual([409, 'digest_mismatch']);
+  expect(session.calls).toEqual([]);
 });
 
 test('a call that was decided before shows the recorded decision', async () => {

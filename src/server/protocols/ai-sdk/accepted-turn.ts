@@ -4,8 +4,9 @@ import type { SessionHandle } from '../../../client/session-handle.ts';
 import { errorCode } from '../../../core/domain/errors.ts';
 import { isTerminal } from '../../../core/domain/run.ts';
 import type { MessageReceipt, StatusView } from '../../../core/protocol.ts';
-import { type FollowedTurn, placeOfTurn } from './followed-turn.ts';
+import { placeOfTurn, type Turn } from './followed-turn.ts';
 import { answerApprovals, answeredCalls, type AppliedAnswer, changedMessage, type PostedChat, type UserMessage } from './posted-chat.ts';
+import type { PageDecisions } from './who-decides.ts';
 
 /** Returns the status of a session or a run; undefined if there is none. */
 export async function statusIfKnown(session: Pick<Chat, 'status'>): Promise<StatusView | undefined> {
@@ -35,8 +36,7 @@ interface Chat {
 /** A chat to which a client has posted. */
 interface PostedTo {
   session: Chat & Pick<SessionHandle, 'send'>;
-  /** Returns the name of who decides about calls. Throws if the client may not decide. */
-  decider: () => string;
+  decisions: PageDecisions;
   signal: AbortSignal;
   /** The number of events that the session had recorded before the request. */
   recorded: number;
@@ -46,7 +46,7 @@ interface PostedTo {
  * Applies what a client has posted, and returns the turn that answers it. An invalid answer to an approval is an error, except with
  * a new message, since the page sends the answer again with every message. Throws as `answerApprovals` and `send`.
  */
-export async function acceptedTurn(to: PostedTo, posted: PostedChat): Promise<FollowedTurn> {
+export async function acceptedTurn(to: PostedTo, posted: PostedChat): Promise<Turn> {
   const { session, recorded } = to;
   const { message, goesOn } = posted;
   const { applied, refusal } = await appliedAnswers(to, posted);
@@ -60,7 +60,7 @@ export async function acceptedTurn(to: PostedTo, posted: PostedChat): Promise<Fo
 }
 
 /** Returns the turn that answers a message, given by its receipt: without one, the newest turn that has begun. */
-export async function turnOfReceipt(session: Chat, receipt?: Partial<MessageReceipt>): Promise<FollowedTurn> {
+export async function turnOfReceipt(session: Chat, receipt?: Partial<MessageReceipt>): Promise<Turn> {
   const { run } = session;
   const {
     id,
@@ -76,19 +76,18 @@ export async function turnOfReceipt(session: Chat, receipt?: Partial<MessageRece
   return { run, turn, place, ...(isNew ? { message: { id, offset: from, queued } } : {}) };
 }
 
-async function appliedAnswers({ session, decider, signal }: PostedTo, { answers }: PostedChat): ReturnType<typeof answerApprovals> {
+async function appliedAnswers({ session, decisions, signal }: PostedTo, { answers }: PostedChat): ReturnType<typeof answerApprovals> {
   if (answers.length === 0) return { applied: [] };
-  let by: string;
   try {
-    by = decider();
+    decisions.require();
   } catch (refusal) {
     return { applied: [], refusal };
   }
-  return answerApprovals(session.run, answers, { by, signal });
+  return answerApprovals(session.run, answers, { decisions, signal });
 }
 
 /** Returns the newest turn with an answer, from after the response whose calls were answered. */
-async function continuedTurn({ run }: Chat, applied: AppliedAnswer[]): Promise<FollowedTurn> {
+async function continuedTurn({ run }: Chat, applied: AppliedAnswer[]): Promise<Turn> {
   const turn = Math.max(...applied.map(({ subject }) => subject.turn));
   // Calls of other turns belong to other messages.
   const ofTurn = applied.filter(({ subject }) => subject.turn === turn);

@@ -9,7 +9,7 @@ import type { Principal } from '../../../core/domain/run.ts';
 import type { StatusView } from '../../../core/protocol.ts';
 import { unknownField } from '../../../core/domain/text.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
-import { type Caller, hasScope, principalOf, recordedName, requireScope, requireStart } from '../../auth/caller.ts';
+import { type Caller, decidesAbout, principalOf, recordedName, requireScope, requireStart } from '../../auth/caller.ts';
 import { problemOf, reportedRequest } from '../../problems.ts';
 import { derivedId, endUnknown, knownAgent, missingDeps, soon, startableAgent } from '../../requests.ts';
 import { defineRoute, ok, REQUEST_PROBLEMS, type Route, wholeNumber } from '../../route.ts';
@@ -23,6 +23,7 @@ import { type FollowedTurn, placeOfTurn } from './followed-turn.ts';
 import { chatBody, chatIdText, readPostedChat, recordedAnswer } from './posted-chat.ts';
 import { type ErrorText, turnResponse } from './turn-response.ts';
 import type { FileUrl } from './ui-message.ts';
+import type { PageDecisions } from './who-decides.ts';
 
 const agent = z.string().min(1).describe('The name of the agent.');
 const chatParams = z.object({ agent, id: chatIdText.describe('The id of the chat.') });
@@ -85,11 +86,11 @@ const post = defineRoute(
     // Without a stream slot for the answer, nothing is accepted: the client would send it again.
     const open = openStream({ caller, raw, signal, settings }, 'chats:write');
     try {
-      const decider = (): string => {
-        requireScope(caller, 'approvals:decide');
-        return recordedName(caller);
+      const decisions: PageDecisions = {
+        require: () => requireScope(caller, 'approvals:decide'),
+        by: ({ kind }) => (decidesAbout(caller, kind) ? recordedName(caller) : undefined),
       };
-      const to = { session, decider, signal, recorded: before?.events ?? 0 };
+      const to = { session, decisions, signal, recorded: before?.events ?? 0 };
       const turn = await soon(() => acceptedTurn(to, posted));
       if (before === undefined && typeof known === 'string') await requireWorkerWith(known, { session, client, caller });
       return turnResponse({ ...turn, ...shownTo(caller, session, settings) }, open, errorTextFor({ settings, raw }));
@@ -256,10 +257,17 @@ function invalidOptions(name: string, why: string, cause?: unknown): LonghaulErr
   return new LonghaulError('internal', `"chats" returned invalid options for agent "${name}": ${why}`, { cause });
 }
 
-/** Returns what a stream shows to the caller: files, and, if the caller may not decide, the decisions of others. */
-function shownTo(caller: Caller, { run }: SessionHandle, settings: ServerSettings): Pick<FollowedTurn, 'answerOf' | 'fileUrl'> {
-  const fileUrl = filesOf(run, settings);
-  return hasScope(caller, 'approvals:decide') ? { fileUrl } : { fileUrl, answerOf: (call) => recordedAnswer(run, call) };
+/** Returns what a stream shows to the caller: files, and the decisions of others on calls about which the caller may not decide. */
+function shownTo(
+  caller: Caller,
+  { run }: SessionHandle,
+  settings: ServerSettings,
+): Pick<FollowedTurn, 'isOfOthers' | 'answerOf' | 'fileUrl'> {
+  return {
+    isOfOthers: ({ kind }) => !decidesAbout(caller, kind),
+    answerOf: (call) => recordedAnswer(run, call),
+    fileUrl: filesOf(run, settings),
+  };
 }
 
 /** Returns the paths of the service with the files of a run. */

@@ -1,6 +1,7 @@
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { RecordPlace } from '../../../client/stream/record-pages.ts';
 import { cursorAt, type StreamItem } from '../../../client/stream/stream-item.ts';
+import type { ApprovalView } from '../../../core/domain/approvals.ts';
 import { defined } from '../../../core/domain/json.ts';
 import { completesStep } from '../../../core/domain/record.ts';
 import type { RunStatus } from '../../../core/domain/run.ts';
@@ -20,6 +21,9 @@ interface UnreadMessage {
   queued: number;
 }
 
+/** A turn of a session. */
+export type Turn = Omit<FollowedTurn, 'isOfOthers' | 'answerOf' | 'fileUrl'>;
+
 /** A turn of a session that a client follows. */
 export interface FollowedTurn {
   run: Pick<RunHandle, 'runId' | 'stream' | 'approvals'>;
@@ -32,11 +36,10 @@ export interface FollowedTurn {
   /** The client's decisions on calls of descendants. */
   answers?: readonly AnsweredCall[];
   message?: UnreadMessage;
-  /**
-   * Present for a caller who may not decide: the stream stays open while calls wait for others. Returns the recorded decision on a
-   * descendant's call that no longer waits.
-   */
-  answerOf?: (call: AskedBelow) => Promise<AnsweredCall>;
+  /** True for a call about which someone else decides: the stream stays open while only such calls wait. */
+  isOfOthers: (waiting: ApprovalView) => boolean;
+  /** Returns the recorded decision on a descendant's call that no longer waits. */
+  answerOf: (call: AskedBelow) => Promise<AnsweredCall>;
   /** Returns the URLs of generated files, which are otherwise not shown. */
   fileUrl?: FileUrl;
 }
@@ -50,7 +53,7 @@ const LONGEST_PAUSE_MS = 15_000;
  * unless it ends before the model has read it: nothing is sent before that is known. Throws the errors of the stream of a run.
  */
 export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): AsyncGenerator<UiChunk> {
-  const { run, turn, place, after, answers = [], message, answerOf, fileUrl } = followed;
+  const { run, turn, place, after, answers = [], message, isOfOthers, answerOf, fileUrl } = followed;
   let number = turn;
   let encoder = new TurnEncoder({ sessionId: run.runId, turn, ...defined({ after, fileUrl }) });
   let held: UiChunk[] | undefined = message === undefined ? undefined : [];
@@ -82,14 +85,14 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
           continue;
         }
         // The session's record does not have the decisions of descendants.
-        if (answerOf !== undefined && encoder.waitsBelow.length > 0) yield* pass(await answeredBelow(encoder, run, answerOf));
+        if (encoder.waitsBelow.length > 0) yield* pass(await answeredBelow(encoder, run, answerOf));
         yield* pass(encoder.take(item));
         if (event !== undefined && message !== undefined && event.offset >= message.offset && isOfUser(event.event)) unread -= 1;
         if (item.type === 'status') status = item.status;
       }
       if (status === 'pending_confirmation' && mayChangeApprovals(item))
-        yield* pass(encoder.ask((await run.approvals()).pending, { isLate: item === undefined, staysOpen: answerOf !== undefined }));
-      if (item === undefined && answerOf !== undefined) yield* pass(await answeredBelow(encoder, run, answerOf));
+        yield* pass(encoder.ask((await run.approvals()).pending, { isLate: item === undefined, isOfOthers }));
+      if (item === undefined) yield* pass(await answeredBelow(encoder, run, answerOf));
       if (held !== undefined && (unread <= 0 || encoder.isOver)) {
         yield* held;
         held = undefined;
@@ -102,11 +105,7 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
 }
 
 /** Returns the chunks about descendants' calls that others have decided meanwhile. */
-async function answeredBelow(
-  encoder: TurnEncoder,
-  run: FollowedTurn['run'],
-  answerOf: NonNullable<FollowedTurn['answerOf']>,
-): Promise<UiChunk[]> {
+async function answeredBelow(encoder: TurnEncoder, run: FollowedTurn['run'], answerOf: FollowedTurn['answerOf']): Promise<UiChunk[]> {
   if (encoder.waitsBelow.length === 0) return [];
   const { pending } = await run.approvals();
   const decided = encoder.waitsBelow.filter(({ subject }) => {

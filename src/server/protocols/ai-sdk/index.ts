@@ -2,7 +2,7 @@
 import '../../../node-version/require-node.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { SessionHandle } from '../../../client/session-handle.ts';
-import { errorMessage, LonghaulError, memberOf, UsageError } from '../../../core/domain/errors.ts';
+import { errorMessage, memberOf, UsageError } from '../../../core/domain/errors.ts';
 import { defined } from '../../../core/domain/json.ts';
 import type { MessageReceipt } from '../../../core/protocol.ts';
 import { type OptionTable, requireKnown } from '../../../define/option-checks.ts';
@@ -10,13 +10,16 @@ import { bodyProblems, type Problem, problemOf, RequestError } from '../../probl
 import { readValue } from '../../schemas/read-value.ts';
 import { acceptedTurn, runningTurn, statusIfKnown, turnOfReceipt } from './accepted-turn.ts';
 import { messagesPage, type UIMessagesOptions, type UIMessagesPage } from './earlier-messages.ts';
-import { type FollowedTurn, placeOfTurn } from './followed-turn.ts';
+import { type FollowedTurn, placeOfTurn, type Turn } from './followed-turn.ts';
 import { chatBody, type PostedChat, readPostedChat, recordedAnswer } from './posted-chat.ts';
 import { type ErrorText, turnChunks, turnResponse } from './turn-response.ts';
 import type { FileUrl, UiChunk } from './ui-message.ts';
+import { type DecideAs, type PageDecisions, pageDecisions } from './who-decides.ts';
 
+export type { ApprovalView } from '../../../core/domain/approvals.ts';
 export type { SpilledContent } from '../../../core/domain/content.ts';
 export type { UIMessagesOptions, UIMessagesPage } from './earlier-messages.ts';
+export type { DecideAs } from './who-decides.ts';
 export type {
   ChatMetadata,
   FileUrl,
@@ -44,9 +47,11 @@ export interface UIMessageStreamOptions {
   receipt?: MessageReceipt;
   /**
    * The user of the page, who may decide about calls: recorded as `by`. The stream ends with a call that waits, and the page sends the
-   * decision. Default: the page may not decide, its answers to approvals are refused, and the stream waits until someone else decides.
+   * decision. A name decides about calls of tools and questions. A function gets each call that waits, of any kind, and returns the name of
+   * who decides, or undefined. Default: the page may not decide. What the page does not decide is refused, and the stream waits until someone
+   * else decides.
    */
-  decideAs?: string;
+  decideAs?: DecideAs;
   /** Returns the URL of a file that a model has made. Default: these files are not shown. */
   fileUrl?: FileUrl;
   /** Aborted once the reader has gone: breaks the stream off, and ends nothing else. */
@@ -119,7 +124,10 @@ function checkOptions(name: string, options: UIMessageStreamOptions): void {
   requireKnown(name, options, OPTIONS);
   if (options.posted !== undefined && options.receipt !== undefined)
     throw new UsageError(`${name}: "posted" sends a message, and "receipt" is of one that was sent: give one of them`);
-  if (options.decideAs === '') throw new UsageError(`${name}: "decideAs" is empty: name the user who decides, or leave it out`);
+  const { decideAs } = options;
+  if (decideAs !== undefined && typeof decideAs !== 'string' && typeof decideAs !== 'function')
+    throw new UsageError(`${name}: "decideAs" is the name of the user who decides, or a function of the call that waits`);
+  if (decideAs === '') throw new UsageError(`${name}: "decideAs" is empty: name the user who decides, or leave it out`);
 }
 
 /** Applies what the page has sent, and returns the turn to show; undefined for a session that is giving no answer. */
@@ -128,11 +136,12 @@ async function followedTurn(chat: ChatTarget, options: UIMessageStreamOptions): 
   const turn = await ('run' in chat ? turnOfSession(chat, options) : turnOfRun(chat, options));
   if (turn === undefined) return undefined;
   const run = 'run' in chat ? chat.run : chat;
-  const decisions: Pick<FollowedTurn, 'answerOf'> = decideAs === undefined ? { answerOf: (call) => recordedAnswer(run, call) } : {};
-  return { ...turn, ...decisions, ...defined({ fileUrl }) };
+  const { by } = pageDecisions(decideAs);
+  const isOfOthers: FollowedTurn['isOfOthers'] = (waiting) => by(waiting) === undefined;
+  return { ...turn, isOfOthers, answerOf: (call) => recordedAnswer(run, call), ...defined({ fileUrl }) };
 }
 
-async function turnOfSession(session: SessionHandle<unknown, unknown>, options: UIMessageStreamOptions): Promise<FollowedTurn | undefined> {
+async function turnOfSession(session: SessionHandle<unknown, unknown>, options: UIMessageStreamOptions): Promise<Turn | undefined> {
   const { posted, receipt } = options;
   if (receipt !== undefined) return turnOfReceipt(session, receipt);
   const read = posted === undefined ? undefined : readBody(posted).chat;
@@ -144,7 +153,7 @@ async function turnOfSession(session: SessionHandle<unknown, unknown>, options: 
 }
 
 /** A run has one turn: all of it. The first message of its chat is its input. */
-async function turnOfRun(run: RunHandle<unknown, unknown>, options: UIMessageStreamOptions): Promise<FollowedTurn> {
+async function turnOfRun(run: RunHandle<unknown, unknown>, options: UIMessageStreamOptions): Promise<Turn> {
   const { posted, receipt } = options;
   if (receipt !== undefined) throw new UsageError('"receipt" is of a message to a session: leave it out to follow the run');
   const { session } = await run.status();
@@ -154,7 +163,7 @@ async function turnOfRun(run: RunHandle<unknown, unknown>, options: UIMessageStr
     const detail = `Run "${run.runId}" answers one message, and the page has sent another one: chat with a session, client.session(agent, { id })`;
     throw new RequestError('invalid_request', detail);
   }
-  const whole: FollowedTurn = { run, turn: 1, place: { offset: 0, step: 0 } };
+  const whole: Turn = { run, turn: 1, place: { offset: 0, step: 0 } };
   if (chat === undefined || chat.answers.length === 0) return whole;
   const { message: _, ...answers } = chat;
   const only = { run, status: () => run.status(), send: (...sent: Parameters<typeof run.send>) => run.send(...sent) };
@@ -169,16 +178,10 @@ function readBody(posted: unknown): { chat: PostedChat; asked: number } {
 }
 
 function deciding({ decideAs, signal = new AbortController().signal }: UIMessageStreamOptions): {
-  decider: () => string;
+  decisions: PageDecisions;
   signal: AbortSignal;
 } {
-  return {
-    signal,
-    decider() {
-      if (decideAs !== undefined) return decideAs;
-      throw new LonghaulError('forbidden', 'The page may not decide about calls: its route names no "decideAs"');
-    },
-  };
+  return { decisions: pageDecisions(decideAs), signal };
 }
 
 /** Returns the problem as the page reads it, and reports it if the user of the page can do nothing about it. */

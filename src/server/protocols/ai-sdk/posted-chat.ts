@@ -3,12 +3,13 @@ import { z } from 'zod';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { ApprovalView, Decision } from '../../../core/domain/approvals.ts';
 import type { ContentPart } from '../../../core/domain/content.ts';
-import { ERROR_CODES, errorCode } from '../../../core/domain/errors.ts';
+import { ERROR_CODES, errorCode, LonghaulError } from '../../../core/domain/errors.ts';
 import { defined, type JsonValue, parsedJson } from '../../../core/domain/json.ts';
 import { sleep } from '../../../temporal/waiting.ts';
 import { httpStatusOf, RequestError } from '../../problems.ts';
 import { component, list, MOST, nameText } from '../../schemas/values.ts';
 import { type AnsweredCall, approvalOf, type ApprovalSubject, type AskedBelow } from './turn-calls.ts';
+import type { PageDecisions } from './who-decides.ts';
 
 /** The id of a chat, as the client chose it. */
 export const chatIdText = nameText.max(200);
@@ -151,8 +152,8 @@ type SubjectAnswer = ApprovalAnswer & { subject: ApprovalSubject };
 
 export interface AppliedAnswer extends SubjectAnswer {
   /**
-   * `taken`: the answer applies. `decided_before`: an earlier decision applies, which may differ. `not_waiting`: the call no longer waits
-   * and has no decision, for example because its turn was stopped.
+   * `taken`: the answer applies. `decided_before`: the call waits no more, and an earlier decision applies, which may differ, if there is
+   * one. `not_waiting`: the call no longer waits and has no decision, for example because its turn was stopped.
    */
   outcome: 'taken' | 'decided_before' | 'not_waiting';
 }
@@ -169,14 +170,14 @@ const SETTLING_MS = 5_000;
 const SHORTEST_PAUSE_MS = 50;
 
 /**
- * Decides the calls that a client has answered, each bound to its digest, and waits until the run has taken the decisions. The run
- * remembers each: a repeated answer changes nothing, nor does an answer on a call that no longer waits. A page sends all its
- * answers again with every message, so an invalid one must not block the others. Throws only temporary errors.
+ * Decides the calls that a client has answered, each bound to its digest, and waits until the run has taken the decisions. Only the
+ * answer on a call that waits is a decision: what a call is says who decides about it. So a repeated answer changes nothing. A page sends
+ * all its answers again with every message, so an invalid one must not block the others. Throws only temporary errors.
  */
 export async function answerApprovals(
   run: DecidedChat,
   answers: readonly ApprovalAnswer[],
-  { by, signal }: { by: string; signal: AbortSignal },
+  { decisions, signal }: { decisions: PageDecisions; signal: AbortSignal },
 ): Promise<AppliedAnswers> {
   const { pending } = await run.approvals();
   const applied: AppliedAnswer[] = [];
@@ -184,7 +185,8 @@ export async function answerApprovals(
   for (const answer of answers) {
     try {
       const about = withSubject(answer);
-      applied.push({ ...about, outcome: await applyAnswer(run, about, { by, waiting: pending.find((one) => isAbout(run, one, about)) }) });
+      const waiting = pending.find((one) => isOnCall(run, one, about));
+      applied.push({ ...about, outcome: waiting === undefined ? 'decided_before' : await applyAnswer(run, about, { decisions, waiting }) });
     } catch (error) {
       if (!isFinal(error)) throw error;
       refusals.push(error);
@@ -211,13 +213,20 @@ function withSubject(answer: ApprovalAnswer): SubjectAnswer {
 }
 
 interface Deciding {
-  by: string;
-  waiting: ApprovalView | undefined;
+  decisions: PageDecisions;
+  waiting: ApprovalView;
 }
 
-async function applyAnswer(run: DecidedChat, answer: SubjectAnswer, deciding: Deciding): Promise<AppliedAnswer['outcome']> {
+async function applyAnswer(run: DecidedChat, answer: SubjectAnswer, { decisions, waiting }: Deciding): Promise<AppliedAnswer['outcome']> {
+  const { toolName, callId, digest } = waiting;
+  if (digest !== answer.subject.digest) {
+    const message = `The answer on call "${callId}" of "${toolName}" was made on other arguments than the call has: load the chat again`;
+    throw new LonghaulError('digest_mismatch', message);
+  }
+  const by = decisions.by(waiting);
+  if (by === undefined) throw new LonghaulError('forbidden', `Someone else decides about the call of "${toolName}"`);
   try {
-    await decideCall(run, answer, deciding);
+    await decideCall(run, answer, { by, waiting });
     return 'taken';
   } catch (error) {
     const code = errorCode(error);
@@ -230,11 +239,11 @@ async function applyAnswer(run: DecidedChat, answer: SubjectAnswer, deciding: De
 async function decideCall(
   run: DecidedChat,
   { approvalId, approved, reason, subject }: SubjectAnswer,
-  { by, waiting }: Deciding,
+  { by, waiting }: { by: string; waiting: ApprovalView },
 ): Promise<void> {
   const { runId, callId, digest } = subject;
   const about = { runId, callId, digest };
-  const isAnswer = approved && (waiting?.kind === 'question' || waiting?.kind === 'outcome');
+  const isAnswer = approved && (waiting.kind === 'question' || waiting.kind === 'outcome');
   const type = isAnswer ? 'respond' : approved ? 'approve' : 'reject';
   const options = { by, id: `chat-${createHash('sha256').update(`${type} ${approvalId}`).digest('hex').slice(0, 40)}` };
   if (type === 'respond') await run.respond(about, answerOf(waiting, reason), options);
@@ -243,12 +252,12 @@ async function decideCall(
 }
 
 /** Returns the answer to a question: the reason of the approval, as text or as JSON. */
-function answerOf(waiting: ApprovalView | undefined, reason: string | undefined): JsonValue {
+function answerOf(waiting: ApprovalView, reason: string | undefined): JsonValue {
   if (reason === undefined) {
-    const question = `"${waiting?.toolName}" asks a question: approve it with the answer as "reason"`;
+    const question = `"${waiting.toolName}" asks a question: approve it with the answer as "reason"`;
     throw new RequestError('invalid_request', question);
   }
-  if (waiting?.answer?.['type'] === 'string') return reason;
+  if (waiting.answer?.['type'] === 'string') return reason;
   const answer = parsedJson(reason);
   return answer === undefined ? reason : answer;
 }
@@ -259,8 +268,12 @@ function isFinal(error: unknown): boolean {
   return code !== undefined && !ERROR_CODES[code].retryable && httpStatusOf(code) < 500;
 }
 
-function isAbout({ runId }: { runId: string }, waiting: ApprovalView, { subject }: SubjectAnswer): boolean {
-  return waiting.callId === subject.callId && waiting.digest === subject.digest && (waiting.runId ?? runId) === subject.runId;
+function isOnCall({ runId }: { runId: string }, waiting: ApprovalView, { subject }: SubjectAnswer): boolean {
+  return waiting.callId === subject.callId && (waiting.runId ?? runId) === subject.runId;
+}
+
+function isAbout(run: { runId: string }, waiting: ApprovalView, answer: SubjectAnswer): boolean {
+  return waiting.digest === answer.subject.digest && isOnCall(run, waiting, answer);
 }
 
 /** The run of a chat, whose descendants have records of their own. */

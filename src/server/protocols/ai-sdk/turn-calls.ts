@@ -75,8 +75,11 @@ export class TurnCalls {
     return pending.filter(({ runId = this.#sessionId, callId }) => !this.#asked.has(partOf(this.#sessionId, { runId, callId })));
   }
 
-  /** Yields the requests for decisions. A descendant's call, and a limit, get separate parts. */
-  *ask(pending: readonly ApprovalView[]): Generator<UiChunk> {
+  /**
+   * Yields the requests for decisions. A descendant's call, and a limit, get separate parts. Why a call waits is text for who decides: a page
+   * gets it only for its own decisions.
+   */
+  *ask(pending: readonly ApprovalView[], { isOfOthers }: { isOfOthers: boolean }): Generator<UiChunk> {
     for (const waiting of pending) {
       const { callId, digest, runId = this.#sessionId, toolName, arguments: input, reason } = waiting;
       const isOwn = runId === this.#sessionId;
@@ -89,8 +92,8 @@ export class TurnCalls {
         type: 'tool-approval-request',
         approvalId,
         toolCallId,
-        approvalDescriptor: descriptorOf(waiting),
-        ...defined({ reason }),
+        approvalDescriptor: isOfOthers ? { ...descriptorOf(waiting), decidedBy: 'others' } : descriptorOf(waiting),
+        ...(isOfOthers ? {} : defined({ reason })),
       };
     }
   }

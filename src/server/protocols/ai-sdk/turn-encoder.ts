@@ -38,8 +38,8 @@ export interface EncodedTurn {
 interface AskOptions {
   /** True: nothing has arrived for some time. */
   isLate?: boolean;
-  /** True: the client may not decide. */
-  staysOpen?: boolean;
+  /** True for a call about which someone else than the client decides. */
+  isOfOthers?: (waiting: ApprovalView) => boolean;
 }
 
 /**
@@ -125,17 +125,20 @@ export class TurnEncoder {
   /**
    * Asks for decisions, and ends the stream: the client continues with its answers. Yields nothing if the response with a waiting call
    * has not arrived yet, or, unless it is late, while other calls of the response run: a page sends its answers by itself only once these
-   * have their results. With `staysOpen` others decide: the stream does not end, and each approval is shown once.
+   * have their results. If only calls of others wait, the stream does not end, and each of them is shown once. If a call waits for the
+   * client as well, they are shown after its decision: a page sends nothing by itself while a part asks for one.
    */
-  *ask(pending: readonly ApprovalView[], { isLate = false, staysOpen = false }: AskOptions = {}): Generator<UiChunk> {
+  *ask(pending: readonly ApprovalView[], { isLate = false, isOfOthers = () => false }: AskOptions = {}): Generator<UiChunk> {
     if (this.#isOver || !this.#calls.hasAll(pending)) return;
+    const own = pending.filter((waiting) => !isOfOthers(waiting));
+    const staysOpen = own.length === 0;
     if (!isLate && !staysOpen && this.#calls.areRunning(pending)) return;
-    const asked = staysOpen ? this.#calls.unasked(pending) : pending;
+    const asked = staysOpen ? this.#calls.unasked(pending) : own;
     if (asked.length === 0) return;
     yield* this.#guarded.release();
     yield* this.#discardLive();
     this.#answers.skipAnswer();
-    yield* this.#calls.ask(asked);
+    yield* this.#calls.ask(asked, { isOfOthers: staysOpen });
     if (!staysOpen) yield* this.#finish('tool-calls');
   }
 

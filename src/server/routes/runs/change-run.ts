@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { sendDecision } from '../../../client/run-handle.ts';
 import { defined } from '../../../core/domain/json.ts';
 import type { Duration } from '../../../core/domain/time.ts';
-import { recordedName, requireRaise } from '../../auth/caller.ts';
+import { recordedName, requireDecision, requireRaise } from '../../auth/caller.ts';
 import { requestId, soon } from '../../requests.ts';
 import { defineRoute, flag, ok, READ_PROBLEMS, type Reply, REQUEST_PROBLEMS, type Route, runParams } from '../../route.ts';
 import {
@@ -211,7 +211,9 @@ const decideRoute = defineRoute(
     const { runId, callId } = params;
     const about = { callId, digest: body.digest, ...defined({ runId: body.runId }) };
     const options = { by: recordedName(caller), ...requestId(body, request) };
-    return { status: 200, body: await sendDecision(client.handle(runId), about, body, options) };
+    const run = client.handle(runId);
+    await requireDecision(caller, run, about);
+    return { status: 200, body: await sendDecision(run, about, body, options) };
   },
 );
 
