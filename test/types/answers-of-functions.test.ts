@@ -177,6 +177,7 @@ const WITHOUT_FIELDS: Record<string, string> = {
   AiSdkModel: 'made by a package of the AI SDK',
   AiSdkBatch: 'made by a package of the AI SDK',
   Response: 'a class of the web',
+  ServedHealth: 'everything but `ready` is only shown, and `ready` must be there',
 };
 
 /** Functions that users call, or types that the compiler computes with: no user writes what they return. */

@@ -8,7 +8,7 @@ import { ensureSearchAttributes } from '../../../worker/plugin.ts';
 import { assistant } from '../testbed/agents.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
-const ALL = { agentAndStatus: true, waitingFor: true, tag: true };
+const ALL = { agentAndStatus: true, waitingFor: true, tag: true, started: true };
 
 test('a worker registers the search attributes, and runs are found by agent and status', async () => {
   await using testbed = await Testbed.open();
@@ -67,7 +67,7 @@ test('if search attributes cannot be registered, runs work without them, with on
   await using testbed = await Testbed.open(namespace);
   const warnings: string[] = [];
   const has = await ensureSearchAttributes(connectionOf(testbed), namespace, (line) => warnings.push(line));
-  expect(has).toEqual({ agentAndStatus: false, waitingFor: true, tag: true });
+  expect(has).toEqual({ agentAndStatus: false, waitingFor: true, tag: true, started: true });
   expect(warnings).toHaveLength(1);
   expect(warnings[0]).toContain(`temporal operator search-attribute create --namespace ${namespace} --name LonghaulAgent --type Keyword`);
 
@@ -98,7 +98,7 @@ test('if the operator service refuses workers, existing attributes are found by 
   expect(warnings).toEqual([]);
   const without = await namespaceWithoutThem();
   const has = await ensureSearchAttributes(denied(connection.workflowService), without, (line) => warnings.push(line));
-  expect(has).toEqual({ agentAndStatus: false, waitingFor: false, tag: false });
+  expect(has).toEqual({ agentAndStatus: false, waitingFor: false, tag: false, started: false });
   expect(warnings[0]).toContain('PERMISSION_DENIED');
 });
 
@@ -108,7 +108,7 @@ test('a namespace with the attributes for agent and status alone works with thes
   const connection = connectionOf(testbed);
   const warnings: string[] = [];
   const has = await ensureSearchAttributes(connection, namespace, (line) => warnings.push(line));
-  expect(has).toEqual({ agentAndStatus: true, waitingFor: false, tag: true });
+  expect(has).toEqual({ agentAndStatus: true, waitingFor: false, tag: true, started: true });
   expect(warnings).toEqual([expect.stringMatching(/what they wait for: .* --name LonghaulWaitingFor --type KeywordList$/)]);
 
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([say('done')]) } });
