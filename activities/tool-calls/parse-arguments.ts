@@ -5,7 +5,8 @@ import { type AgentSnapshot, toolOwner } from '../../src/core/domain/agent.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import { isJsonObject, isTooDeep, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
-import { type CheckedArguments, checkArguments, invalidArguments } from '../../src/core/json-schema/read-by-schema.ts';
+import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
+import { type CheckedArguments, invalidArguments } from '../../src/core/json-schema/read-by-schema.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 import type { ActivityRuntime } from '../runtime.ts';
@@ -58,8 +59,7 @@ async function parseBy(runtime: ActivityRuntime, tool: AnyTool, args: JsonObject
   if (!parsed.success) return { args, problem: refusal(runtime, tool.name, z.prettifyError(parsed.error)) };
   const isOpen = (text: string): boolean => runtime.secrets.redact(text) === text;
   const known = await shownArguments(args, parsed.data, parse, isOpen);
-  const checked = checkArguments(tool, known);
-  if (checked.problem !== undefined) return { args };
+  if (checkJson(tool.schema, known).length > 0) return { args };
   const added = jsonBytes(known) - jsonBytes(args);
   return added <= ADDED_BYTES ? { args: known } : { args, problem: tooLong(tool.name, added) };
 }

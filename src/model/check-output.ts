@@ -7,6 +7,7 @@ import type { OutputVerdict } from '../core/domain/model.ts';
 import { oneLine } from '../core/domain/text.ts';
 import { checkJson, problemsText } from '../core/json-schema/check-json-schema.ts';
 import { onlyOne, removeAddedNulls } from '../core/json-schema/read-by-schema.ts';
+import { changesValues } from '../schema/changes-values.ts';
 import { splitReasoning } from './answer-text.ts';
 import { cleanJson, parseJsonText } from './parse-json.ts';
 import { recordableJson } from './recordable-json.ts';
@@ -23,11 +24,17 @@ export function checkOutput(value: JsonValue, check: OutputCheck): OutputVerdict
   // A strict provider has no optional fields, and other models also fill them in.
   const cleaned = checkJson(check.schema, value).length === 0 ? value : removeAddedNulls(check.schema, value);
   const problems = checkJson(check.schema, cleaned);
-  if (problems.length > 0) return { type: 'problem', problem: problemsText(problems) };
+  const refused = problems.length === 0 ? undefined : problemsText(problems);
+  if (refused !== undefined && !mayRepair(check)) return { type: 'problem', problem: refused };
   const parsed = parseWithZod(cleaned, check.zod);
-  if ('problem' in parsed) return { type: 'problem', problem: parsed.problem };
+  if ('problem' in parsed) return { type: 'problem', problem: refused ?? parsed.problem };
   if (canonicalJson(parsed.value) === canonicalJson(value)) return { type: 'fits' };
   return { type: 'parsed', value: parsed.value };
+}
+
+/** True if the zod schema may change values, and so repair those that the JSON Schema refuses: `catch`, `preprocess`, `coerce`. */
+function mayRepair({ zod }: OutputCheck): boolean {
+  return zod !== undefined && changesValues(zod);
 }
 
 /** An answer without tool calls. */

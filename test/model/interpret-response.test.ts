@@ -205,6 +205,14 @@ test('checks that only zod can make are made by the worker with the schema', () 
   expect(answer(asynchronous, { content: '{"n":3}' }).output).toMatchObject({ type: 'problem' });
 });
 
+test.each<[string, z.ZodType, object, object]>([
+  ['catch', z.object({ a: z.enum(['x', 'y']).catch('x') }), { a: 'other' }, { a: 'x' }],
+  ['preprocess', z.object({ a: z.preprocess(String, z.string()) }), { a: 5 }, { a: '5' }],
+  ['coerce', z.object({ a: z.coerce.number() }), { a: '5' }, { a: 5 }],
+])('an output that only zod can repair (%s) is what the schema makes of it', (_, schema, given, value) => {
+  expect(answer(schema, { content: JSON.stringify(given) }).output).toEqual({ type: 'parsed', value });
+});
+
 test('a parsed object without text is recorded as its JSON', () => {
   const recorded = answer(OUTPUT, { structured: { answer: 4, unit: 'h' } });
   expect(recorded.content).toEqual([{ type: 'message', role: 'assistant', content: '{"answer":4,"unit":"h"}' }]);

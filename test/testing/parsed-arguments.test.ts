@@ -313,3 +313,42 @@ test('the decision has the arguments that the tool runs with, and those that the
   const { events } = await testAgent(agent, { input: 'Q', model, decide: () => approve({ arguments: {} }) });
   expect(events.find(({ decision }) => decision !== undefined)?.decision).toMatchObject({ arguments: { env: 'prod' }, sentArguments: {} });
 });
+
+describe('arguments that only the zod schema can repair', () => {
+  const listed = z.preprocess((given) => (typeof given === 'string' ? given.split(',') : given), z.array(z.string()));
+
+  test.each<[string, ObjectSchema, JsonObject, unknown]>([
+    ['catch', z.object({ a: z.number().catch(0) }), { a: 'abc' }, { a: 0 }],
+    ['catch, for a missing argument', z.object({ a: z.number().catch(0), b: z.string() }), { b: 'x' }, { a: 0, b: 'x' }],
+    ['preprocess', z.object({ a: listed }), { a: 'x,y' }, { a: ['x', 'y'] }],
+    ['coerce to a text', z.object({ a: z.coerce.string() }), { a: 5 }, { a: '5' }],
+    ['coerce to a number', z.object({ a: z.coerce.number() }), { a: ' 5 ' }, { a: 5 }],
+  ])('%s: the tool runs with what the schema makes of them', async (_, parameters, args, repaired) => {
+    expect((await callOf(parameters, args)).ran).toEqual([repaired]);
+  });
+
+  test('a rule decides about what the schema makes of them', async () => {
+    const { ran, result } = await callOf(z.object({ env: z.enum(['test', 'prod']).catch('prod') }), { env: 'production' }, denied);
+    expect({ ran, result }).toEqual({ ran: [], result: expect.stringContaining('do not allow this call') as string });
+  });
+
+  test.each(['never', 'always'] as const)('a step of a program runs with it too (approval: %s)', async (approval) => {
+    const ran: unknown[] = [];
+    const parameters = z.object({ a: listed });
+    const deploy = defineTool({ name: 'deploy', description: 'Deploys.', parameters, approval, execute: (args) => void ran.push(args) });
+    // What is written in the program itself must fit the JSON Schema.
+    const units = [unit('u', {}, [tool('Deploy', deploy, { a: '{{input.list}}' })])];
+    const program = defineProgram({ name: 'p', input: z.object({ list: z.string() }), units });
+    await testProgram(program, { input: { list: 'x,y' }, decide: () => approve(), model: scriptedModel([]) });
+    expect(ran).toEqual([{ a: ['x', 'y'] }]);
+  });
+
+  test.each([
+    [{ a: 4 }, 'at most three, please'],
+    [{ a: 'many' }, 'give a number'],
+  ])('arguments that it refuses (%j) get its own messages, and the tool does not run', async (args, message) => {
+    const parameters = z.object({ a: z.number('give a number').max(3, 'at most three, please').default(1) });
+    const { ran, result } = await callOf(parameters, args);
+    expect({ ran, result }).toEqual({ ran: [], result: expect.stringContaining(`Invalid arguments for 'deploy': ✖ ${message}`) as string });
+  });
+});

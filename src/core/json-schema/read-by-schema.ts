@@ -10,8 +10,15 @@ export interface CheckedArguments {
   problem?: string;
 }
 
-/** Checks the unchanged arguments of a call against its tool's schema. */
-export function checkArguments({ name, schema }: Pick<ToolSnapshot, 'name' | 'schema'>, args: JsonObject): CheckedArguments {
+/** The parts of a tool that its arguments are checked with. */
+type CheckedTool = Pick<ToolSnapshot, 'name' | 'schema' | 'changesArguments'>;
+
+/**
+ * Checks the unchanged arguments of a call against its tool's schema. A schema that may change arguments may also repair those that do not fit
+ * (`catch`, `preprocess`, `coerce`): the worker parses them before anything decides about them, and alone can refuse them.
+ */
+export function checkArguments({ name, schema, changesArguments }: CheckedTool, args: JsonObject): CheckedArguments {
+  if (changesArguments && !isTooDeep(args)) return { args };
   const problems = checkJson(schema, args);
   return problems.length === 0 ? { args } : { args, problem: invalidArguments(name, problemsText(problems)) };
 }
@@ -19,9 +26,9 @@ export function checkArguments({ name, schema }: Pick<ToolSnapshot, 'name' | 'sc
 /**
  * Checks the arguments sent by a model against its tool's schema. Valid arguments stay unchanged. Otherwise, nulls for omitted arguments
  * are removed, and arguments in another form (JSON as text, wrapped in `{"arguments": …}`) are read if exactly one reading of them is
- * valid. The call runs with the returned arguments.
+ * valid. The call runs with the returned arguments. If none fits, the worker decides about a schema that may repair them.
  */
-export function readArguments({ name, schema }: Pick<ToolSnapshot, 'name' | 'schema'>, given: JsonValue): CheckedArguments {
+export function readArguments({ name, schema, changesArguments }: CheckedTool, given: JsonValue): CheckedArguments {
   const isWrapped = onlyField(name, given) !== undefined && isWrapper(name, given, schema);
   if (!isWrapped && isJsonObject(given) && checkJson(schema, given).length === 0) return { args: given };
   const plain = isJsonObject(given) ? (removeAddedNulls(schema, given) as JsonObject) : undefined;
@@ -31,6 +38,7 @@ export function readArguments({ name, schema }: Pick<ToolSnapshot, 'name' | 'sch
   const read = onlyOne(layers.flatMap((root) => fittingObject(schema, root)));
   if (read !== undefined) return { args: read };
   if (plain === undefined) return { args: {}, problem: invalidArguments(name, `expected object, got ${typeOf(given)}`) };
+  if (changesArguments && !isWrapped && !isTooDeep(plain)) return { args: plain };
   return { args: plain, problem: invalidArguments(name, problemsText(problems) || WRAPPED) };
 }
 
