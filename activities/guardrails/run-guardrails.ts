@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { type AgentSnapshot, toolOwner } from '../../src/core/domain/agent.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
 import type { ToolCall } from '../../src/core/domain/content.ts';
-import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
+import { LonghaulError, thrownMessage, UsageError } from '../../src/core/domain/errors.ts';
 import {
   blockedText,
   type GuardrailFinding,
@@ -129,7 +129,7 @@ async function runGuardrail(
     const answer = readAnswer(given);
     return answer.passed ? undefined : finding(answer.trips === false ? 'warned' : 'tripped', answer.message);
   } catch (error) {
-    return finding(failOpen ? 'failed_open' : 'failed', `Guardrail "${name}" failed: ${errorMessage(error)}`);
+    return finding(failOpen ? 'failed_open' : 'failed', `Guardrail "${name}" failed: ${thrownMessage(error)}`);
   } finally {
     timeUp.abort();
   }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
+import { errorMessage, LonghaulError, thrownMessage } from '../../src/core/domain/errors.ts';
 import { type HookEvent, type HookRecord, hooksFor, type HookSnapshot, isBlocking } from '../../src/core/domain/hooks.ts';
 import { defined, isJsonObject, isTexts, type JsonObject, type JsonValue, parsedJson } from '../../src/core/domain/json.ts';
 import type { ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
@@ -323,7 +323,7 @@ async function answerOf(hook: CallableHook, payload: JsonObject, problemOf: Answ
     const problem = problemOf(answer);
     return problem === undefined ? answer : { type: 'failed', text: problem };
   } catch (error) {
-    return { type: 'failed', text: errorMessage(error) };
+    return { type: 'failed', text: thrownMessage(error) };
   }
 }
 

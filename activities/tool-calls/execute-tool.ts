@@ -4,7 +4,7 @@ import type { SpilledContent } from '../../src/core/domain/content.ts';
 import { BYTE_BUDGETS, cutContent, cutMarker, jsonBytes, spilledMarker } from '../../src/core/domain/byte-budgets.ts';
 import { jsonTextPrefix } from '../../src/core/domain/text.ts';
 import { tryAgain } from '../../src/core/domain/tool-calls.ts';
-import { errorMessage, isInstance } from '../../src/core/domain/errors.ts';
+import { errorMessage, isInstance, thrownMessage } from '../../src/core/domain/errors.ts';
 import { isJsonObject, isTooDeep, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { type ContextOperation, operationProblem } from '../../src/core/domain/deps.ts';
 import { invalidArguments } from '../../src/core/json-schema/read-by-schema.ts';
@@ -74,7 +74,7 @@ async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Pr
 }
 
 function thrownOutcome(name: string, error: unknown): ToolOutcome {
-  const message = errorMessage(error) || `Tool '${name}' failed without a message`;
+  const message = thrownMessage(error) || `Tool '${name}' failed without a message`;
   if (isModelRetry(error)) return { ...failedOutcome(tryAgain(message)), asksRetry: true, modelError: { error } };
   return isToolFailure(error) ? { ...failedOutcome(message), modelError: { error } } : { ...failedOutcome(message), thrown: { error } };
 }

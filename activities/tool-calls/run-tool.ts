@@ -5,7 +5,7 @@ import { isToolCall, type SpilledContent, type ToolResult } from '../../src/core
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { defined, depthProblem, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { attemptsText, resultText, TOOL_TIMEOUT } from '../../src/core/domain/tool-calls.ts';
-import { errorMessage, isInstance, LonghaulError, memberOf } from '../../src/core/domain/errors.ts';
+import { errorMessage, isInstance, LonghaulError, memberOf, thrownMessage } from '../../src/core/domain/errors.ts';
 import { applyOperations, type ContextOperation, depsProblem, stateProblem, touchedKeys } from '../../src/core/domain/deps.ts';
 import type { Principal } from '../../src/core/domain/run.ts';
 import {
@@ -237,7 +237,7 @@ function withAttempts(content: JsonValue[], attempts: number): JsonValue[] {
 function lostOutput(runtime: ActivityRuntime, call: PreparedCall, error: unknown): RunToolOutput {
   const { input } = call;
   logToolError(runtime, errorSource(call), error, 'error');
-  const reason = cutText(runtime.secrets.redact(errorMessage(error)), BYTE_BUDGETS.errorMessage);
+  const reason = cutText(runtime.secrets.redact(thrownMessage(error)), BYTE_BUDGETS.errorMessage);
   return { id: '', content: [], durationMs: 0, lost: true, reason, ...identity(input) };
 }
 

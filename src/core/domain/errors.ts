@@ -307,13 +307,20 @@ export function errorCode(error: unknown): ErrorCode | undefined {
   return isErrorCode(code) ? code : undefined;
 }
 
-/**
- * Returns the message of any thrown value, with the messages of the errors in an `AggregateError`, and with the code of the cause if the
- * message lacks it: the message of a failed `fetch` alone says nothing. The rest of a cause may have addresses and secrets. Never throws.
- */
+/** Returns the message of any thrown value. Never throws. */
 export function errorMessage(error: unknown): string {
   const message = memberOf(error, 'message');
-  if (typeof message !== 'string') return thrownText(error);
+  return typeof message === 'string' ? message : thrownText(error);
+}
+
+/**
+ * Returns the message of what a user's function threw, with the messages of the errors in an `AggregateError`, and with the code of the cause
+ * if the message lacks it: the message of a failed `fetch` alone says nothing. The rest of a cause may have addresses and secrets. Never
+ * throws.
+ */
+export function thrownMessage(error: unknown): string {
+  const message = memberOf(error, 'message');
+  if (typeof message !== 'string') return thrownValue(error);
   const whole = withAggregated(message, memberOf(error, 'errors'));
   const code = causeCode(error);
   return code === undefined || whole.includes(code) ? whole : `${whole} (${code})`.trimStart();
@@ -390,15 +397,24 @@ function isShort(value: unknown): boolean {
   return typeof value === 'number' || typeof value === 'boolean' || (typeof value === 'string' && value.length <= 200);
 }
 
-/** Converts a thrown value to text. An object without a message is told by its short members. */
-export function thrownText(thrown: unknown): string {
+/** Returns a text for a thrown value without a message. An object is told by its short members. */
+function thrownValue(thrown: unknown): string {
+  const text = thrownText(thrown);
+  if (thrown === undefined || thrown === null) return `${text} was thrown instead of an error`;
+  if (!text.startsWith('[object ')) return text;
   try {
-    const text = String(thrown);
-    if (thrown === undefined || thrown === null) return `${text} was thrown instead of an error`;
-    if (!text.startsWith('[object ')) return text;
     const members = Object.entries(thrown).filter(([, value]) => isShort(value));
     if (members.length === 0) return `${text} was thrown instead of an error`;
     return `an object was thrown instead of an error: ${JSON.stringify(Object.fromEntries(members.slice(0, MOST_MEMBERS)))}`;
+  } catch {
+    return text;
+  }
+}
+
+/** Converts a thrown value to text like `String`. If that throws, returns a text that says so. */
+export function thrownText(thrown: unknown): string {
+  try {
+    return String(thrown);
   } catch {
     return '[What was thrown cannot be shown as text]';
   }

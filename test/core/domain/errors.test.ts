@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { connectionReason, errorMessage } from '../../../src/core/domain/errors.ts';
+import { connectionReason, thrownMessage } from '../../../src/core/domain/errors.ts';
 
 test.each([
   ['14 UNAVAILABLE: No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:7233', 'nothing listens there'],
@@ -56,6 +56,6 @@ test.each<[string, unknown, string]>([
   ['a cause of a cause', new Error('outer', { cause: new Error('secret', { cause: refused }) }), 'outer (ECONNREFUSED)'],
   ['a code that the message has', new Error('it says ECONNREFUSED', { cause: refused }), 'it says ECONNREFUSED'],
   ['a code that is not a name', new Error('outer', { cause: Object.assign(new Error('x'), { code: 'key=s3cret' }) }), 'outer'],
-])('the message of %s says what is known, and nothing of the rest of a cause', (_, thrown, message) => {
-  expect(errorMessage(thrown)).toBe(message);
+])('the message of a function that threw %s says what is known, and nothing of the rest of a cause', (_, thrown, message) => {
+  expect(thrownMessage(thrown)).toBe(message);
 });
