@@ -7,7 +7,7 @@ import {
   WorkflowExecutionAlreadyStartedError,
 } from '@temporalio/common';
 import type { ContentItem, ContentPart } from '../core/domain/content.ts';
-import { LonghaulError, UsageError } from '../core/domain/errors.ts';
+import { errorCode, LonghaulError, UsageError } from '../core/domain/errors.ts';
 import { defined, type JsonValue } from '../core/domain/json.ts';
 import { type LimitOptions, SESSION_LIMIT_OPTIONS, type SessionLimits } from '../core/domain/limits.ts';
 import {
@@ -47,7 +47,7 @@ import {
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { AnyAgent, DepsOption, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/option-checks.ts';
-import { checkNewRunId, describeRun, hasEndedAs } from '../temporal/run-workflow.ts';
+import { checkNewRunId, describeRun, hasEndedAs, runOutcome } from '../temporal/run-workflow.ts';
 import { failIfUnreachable } from '../temporal/server-calls.ts';
 import { sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/waiting.ts';
 import { queryLoadedRun, queryRun, RunChain } from './executions.ts';
@@ -174,7 +174,8 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    * Sends a message, and starts the session if it does not exist, in one request. The receipt names the turn that
    * answers it. A message during a turn belongs to that turn. It is accepted once per id. Throws `session_limit` once a limit of
    * the session is reached, `run_exists` for a session that began with another agent or is another principal's, `run_ended` for a closed
-   * session, `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
+   * session, `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`. A session whose agent could not be resolved has had no turn:
+   * it is started again, with the options of this handle.
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
     return failIfUnreachable(this.#client, async () => {
@@ -183,11 +184,14 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       const run = { client: this.#client, runId: this.id, ...defined({ sender: this.#sender }) };
       // The id makes it the same message if it is sent twice.
       const message = { id: randomUUID(), ...options, session: { agent: this.#agentName } };
-      const sent = this.#isStarted
-        ? sendMessage(run, content, message)
-        : this.#withAttributes((attributes) =>
-            sendMessage({ ...run, start: () => startOfSession(this.#startOptions(attributes)) }, content, message),
-          );
+      const starting = (more: Partial<WorkflowStartOptions<SessionWorkflow>>): Promise<MessageReceipt> =>
+        this.#withAttributes((attributes) =>
+          sendMessage({ ...run, start: () => startOfSession({ ...this.#startOptions(attributes), ...more }) }, content, message),
+        );
+      const sent = (this.#isStarted ? sendMessage(run, content, message) : starting({})).catch(async (error: unknown) => {
+        if (errorCode(error) !== 'run_ended' || !(await this.#hasNeverBegun())) throw error;
+        return starting({ workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY' });
+      });
       const receipt = await sent.catch(async (error: unknown) => {
         // Other refusals, such as `run_ended`, must not reveal what another principal has under this id.
         await this.#access.requireUnlessAbsent(this.id);
@@ -196,6 +200,17 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       this.#isStarted = true;
       if (this.#sender !== undefined) this.#access.note(this.id);
       return receipt;
+    });
+  }
+
+  /** True if the session has failed before its first turn, because its agent could not be resolved. */
+  async #hasNeverBegun(): Promise<boolean> {
+    return this.#allowed.for(async () => {
+      const { status, parentExecution } = await describeRun(this.#client, this.id);
+      if (status.name !== 'FAILED' || parentExecution !== undefined) return false;
+      // A session counts its turns once it has its agent.
+      const { turns, stepsUsed } = await runOutcome(this.#client, this.id);
+      return turns === undefined && stepsUsed === 0;
     });
   }
 

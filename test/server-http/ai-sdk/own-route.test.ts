@@ -256,15 +256,30 @@ describe('a failure', () => {
     expect(page.events).toEqual(['disconnected']);
   });
 
-  it('of the turn is an error chunk with the recorded text', async () => {
+  it('of the turn is an error chunk without the recorded text, which the application gets', async () => {
+    const error = 'MCP server "crm" cannot be reached: ECONNREFUSED 10.0.0.7';
     const session = new FakeChat();
     session.onRequest = () => {
       session.beginTurn();
-      session.publish(asks(0, 'Hi'), ended(1, 1, { status: 'error', stopReason: 'error', error: 'The model has failed' }));
+      session.publish(asks(0, 'Hi'), ended(1, 1, { status: 'error', stopReason: 'error', error }));
     };
-    const page = pageOf(routesOf(sessionOf(session)));
-    await page.sendMessage({ text: 'Hi' });
-    expect([page.status, page.error?.message]).toEqual(['error', 'The model has failed']);
+    const told: unknown[] = [];
+    for (const [text, shown] of [
+      [undefined, 'The turn has failed'],
+      ['Try again later', 'Try again later'],
+    ] as const) {
+      const onError = (failure: unknown): string | undefined => {
+        told.push(failure);
+        return text;
+      };
+      const page = pageOf(routesOf(sessionOf(session), { onError }));
+      await page.sendMessage({ text: 'Hi' });
+      expect([page.status, page.error?.message]).toEqual(['error', shown]);
+    }
+    expect(told).toEqual([error, error].map((message) => new LonghaulError('internal', message)));
+    const service = pageOf(serviceOf(session));
+    await service.sendMessage({ text: 'Hi' });
+    expect(service.error?.message).toBe('The turn has failed');
   });
 
   it('of the programmer is thrown, with the nearest option', async () => {

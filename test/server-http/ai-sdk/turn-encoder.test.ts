@@ -97,10 +97,10 @@ describe('the chunks of a turn', () => {
     const failed = encoded([says(0, 'e1', 'Half'), ended(1, 1, { status: 'error', stopReason: 'error', error: 'No credit' })]);
     expect(failed.slice(-3)).toMatchObject([
       { type: 'message-metadata', messageMetadata: { stopReason: 'error', usage: { llmCalls: 1 } } },
-      { type: 'error', errorText: 'No credit' },
+      { type: 'error', errorText: 'The turn has failed' },
       { type: 'finish', finishReason: 'error' },
     ]);
-    expect((await built(failed)).errors).toEqual(['Error: No credit']);
+    expect((await built(failed)).errors).toEqual(['Error: The turn has failed']);
     const interrupted = recorded(0, 'e1', [{ type: 'message', role: 'assistant', content: 'Ha' }], { usage: null, interrupted: true });
     const stopped = encoded([textPiece('e1', 'Ha'), interrupted, ended(1, 1, { status: 'cancelled', stopReason: 'cancelled' })]);
     expect(stopped.map(({ type }) => type).slice(-4)).toEqual(['text-end', 'finish-step', 'abort', 'finish']);

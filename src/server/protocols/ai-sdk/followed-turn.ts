@@ -9,7 +9,7 @@ import { MAX_TIMER_MS } from '../../../core/domain/time.ts';
 import type { ContextPage } from '../../../core/protocol.ts';
 import { NextValue } from '../../../streams/waits.ts';
 import type { AnsweredCall, AskedBelow } from './turn-calls.ts';
-import { isOfUser, TurnEncoder } from './turn-encoder.ts';
+import { type FailureText, isOfUser, TurnEncoder } from './turn-encoder.ts';
 import type { FileUrl, UiChunk } from './ui-message.ts';
 
 /** A user's message whose answer is sent once the model has read it. */
@@ -22,7 +22,7 @@ interface UnreadMessage {
 }
 
 /** A turn of a session. */
-export type Turn = Omit<FollowedTurn, 'isOfOthers' | 'answerOf' | 'fileUrl'>;
+export type Turn = Omit<FollowedTurn, 'isOfOthers' | 'answerOf' | 'fileUrl' | 'failureText'>;
 
 /** A turn of a session that a client follows. */
 export interface FollowedTurn {
@@ -42,6 +42,8 @@ export interface FollowedTurn {
   answerOf: (call: AskedBelow) => Promise<AnsweredCall>;
   /** Returns the URLs of generated files, which are otherwise not shown. */
   fileUrl?: FileUrl;
+  /** Returns what a page may read about the failure of the turn. Absent: what its code means. */
+  failureText?: FailureText;
 }
 
 /** The pauses between two checks of descendants' approvals, which no stream item reports. */
@@ -53,9 +55,9 @@ const LONGEST_PAUSE_MS = 15_000;
  * unless it ends before the model has read it: nothing is sent before that is known. Throws the errors of the stream of a run.
  */
 export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): AsyncGenerator<UiChunk> {
-  const { run, turn, place, after, answers = [], message, isOfOthers, answerOf, fileUrl } = followed;
+  const { run, turn, place, after, answers = [], message, isOfOthers, answerOf } = followed;
   let number = turn;
-  let encoder = new TurnEncoder({ sessionId: run.runId, turn, ...defined({ after, fileUrl }) });
+  let encoder = encoderOf(followed, { turn, ...defined({ after }) });
   let held: UiChunk[] | undefined = message === undefined ? undefined : [];
   let unread = message?.queued ?? 0;
   let status: RunStatus | undefined;
@@ -79,7 +81,7 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
         const event = item.type === 'event' ? item : undefined;
         if (message !== undefined && event?.event.turn?.unanswered?.includes(message.id) && held !== undefined) {
           number += 1;
-          encoder = new TurnEncoder({ sessionId: run.runId, turn: number, ...defined({ fileUrl }) });
+          encoder = encoderOf(followed, { turn: number });
           held = [encoder.begin()];
           unread = 0;
           continue;
@@ -102,6 +104,10 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
     end.abort();
     stream.return(undefined).catch(() => undefined);
   }
+}
+
+function encoderOf({ run, fileUrl, failureText }: FollowedTurn, of: { turn: number; after?: number }): TurnEncoder {
+  return new TurnEncoder({ sessionId: run.runId, ...of, ...defined({ fileUrl, failureText }) });
 }
 
 /** Returns the chunks about descendants' calls that others have decided meanwhile. */

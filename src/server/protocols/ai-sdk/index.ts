@@ -2,7 +2,7 @@
 import '../../../node-version/require-node.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { SessionHandle } from '../../../client/session-handle.ts';
-import { errorMessage, memberOf, UsageError } from '../../../core/domain/errors.ts';
+import { errorMessage, isErrorCode, LonghaulError, memberOf, UsageError } from '../../../core/domain/errors.ts';
 import { defined } from '../../../core/domain/json.ts';
 import type { MessageReceipt } from '../../../core/protocol.ts';
 import { type OptionTable, requireKnown } from '../../../define/option-checks.ts';
@@ -12,6 +12,7 @@ import { acceptedTurn, runningTurn, statusIfKnown, turnOfReceipt } from './accep
 import { messagesPage, type UIMessagesOptions, type UIMessagesPage } from './earlier-messages.ts';
 import { type FollowedTurn, placeOfTurn, type Turn } from './followed-turn.ts';
 import { chatBody, type PostedChat, readPostedChat, recordedAnswer } from './posted-chat.ts';
+import { type FailureText, meaningOf } from './turn-encoder.ts';
 import { type ErrorText, turnChunks, turnResponse } from './turn-response.ts';
 import type { FileUrl, UiChunk } from './ui-message.ts';
 import { type DecideAs, type PageDecisions, pageDecisions } from './who-decides.ts';
@@ -57,7 +58,7 @@ export interface UIMessageStreamOptions {
   /** Aborted once the reader has gone: breaks the stream off, and ends nothing else. */
   signal?: AbortSignal;
   /**
-   * Receives failures that the user of the page can do nothing about, and may return the text that the page shows. Default: the error goes
+   * Receives failures that the user of the page can do nothing about, also those of turns, and may return the text that the page shows. Default: the error goes
    * to standard error, and the page shows what its code means.
    */
   onError?: (error: unknown) => string | undefined;
@@ -138,7 +139,13 @@ async function followedTurn(chat: ChatTarget, options: UIMessageStreamOptions): 
   const run = 'run' in chat ? chat.run : chat;
   const { by } = pageDecisions(decideAs);
   const isOfOthers: FollowedTurn['isOfOthers'] = (waiting) => by(waiting) === undefined;
-  return { ...turn, isOfOthers, answerOf: (call) => recordedAnswer(run, call), ...defined({ fileUrl }) };
+  return {
+    ...turn,
+    isOfOthers,
+    answerOf: (call) => recordedAnswer(run, call),
+    failureText: failureTextFor(options),
+    ...defined({ fileUrl }),
+  };
 }
 
 async function turnOfSession(session: SessionHandle<unknown, unknown>, options: UIMessageStreamOptions): Promise<Turn | undefined> {
@@ -189,6 +196,12 @@ function told(problem: Problem, error: unknown, options: UIMessageStreamOptions)
   if (problem.instance === undefined) return problem;
   const { instance: _, ...rest } = problem;
   return { ...rest, detail: reported(error, options) ?? problem.title };
+}
+
+/** Reports the failure of a turn, and returns what the page shows. */
+function failureTextFor(options: UIMessageStreamOptions): FailureText {
+  return ({ code, message }) =>
+    reported(new LonghaulError(isErrorCode(code) ? code : 'internal', message), options) ?? meaningOf({ code, message });
 }
 
 function errorTextFor(options: UIMessageStreamOptions): ErrorText {

@@ -3,6 +3,7 @@ import type { StreamItem } from '../../../client/stream/stream-item.ts';
 import { type AnswerChange, AnswerReducer } from '../../../client/stream/stream-view.ts';
 import type { ApprovalView } from '../../../core/domain/approvals.ts';
 import { isToolCall } from '../../../core/domain/content.ts';
+import { ERROR_CODES, isErrorCode } from '../../../core/domain/errors.ts';
 import { blockedText, refusalIn } from '../../../core/domain/guardrails.ts';
 import { defined } from '../../../core/domain/json.ts';
 import { addUsageOfEvent, completesStep, type Event, isResponse } from '../../../core/domain/record.ts';
@@ -32,6 +33,23 @@ export interface EncodedTurn {
   after?: number;
   /** Returns the URLs of generated files, which are otherwise not shown. */
   fileUrl?: FileUrl;
+  /** Returns what a page may read about the failure of the turn. Absent: what its code means. */
+  failureText?: FailureText;
+}
+
+/** Why a turn has failed, as the run records it. The message is for operators: it may name servers and keys. */
+export interface TurnFailure {
+  /** The code of the error table. */
+  code: string | undefined;
+  message: string;
+}
+
+/** Returns what a page may read about the failure of a turn. */
+export type FailureText = (failure: TurnFailure) => string;
+
+/** Returns what the code of a failure means, if there is one: the end of a turn has none. */
+export function meaningOf({ code }: TurnFailure): string {
+  return isErrorCode(code) ? ERROR_CODES[code].description : 'The turn has failed';
 }
 
 /** The circumstances in which a message asks for decisions. */
@@ -102,7 +120,7 @@ export class TurnEncoder {
         return;
       case 'end':
         yield* this.#guarded.end(change.result.stopReason);
-        return yield* this.#end(change.result.stopReason, change.result.error ?? undefined);
+        return yield* this.#end(change.result.stopReason, failureOf(change.result));
       case 'reset':
         return yield* this.#guarded.pass(this.#discardLive());
       case 'sent_back':
@@ -157,7 +175,7 @@ export class TurnEncoder {
   }
 
   *#chunksOf(offset: number, event: Event): Generator<UiChunk> {
-    if (event.turn !== undefined) return yield* this.#end(event.turn.stopReason, event.turn.error);
+    if (event.turn !== undefined) return yield* this.#end(event.turn.stopReason, failureOf(event.turn));
     this.#account(event);
     if (isResponse(event)) {
       yield* this.#response(event);
@@ -206,14 +224,15 @@ export class TurnEncoder {
     this.#isInStep = false;
   }
 
-  *#end(stopReason: StopReason, error: string | undefined): Generator<UiChunk> {
+  *#end(stopReason: StopReason, failure: TurnFailure | string): Generator<UiChunk> {
     yield* this.#discardLive();
     if (stopReason === 'guardrail') yield* this.#blocked();
     const reason = REASONS[stopReason];
     if (reason === 'error') {
       // A client stops at the error.
       yield { type: 'message-metadata', messageMetadata: this.#metadata(stopReason) };
-      yield { type: 'error', errorText: error ?? 'The turn has failed' };
+      const { failureText = meaningOf } = this.#turn;
+      yield { type: 'error', errorText: typeof failure === 'string' ? failure : failureText(failure) };
     }
     if (reason === 'interrupted') yield { type: 'abort' };
     yield* this.#finish(reason === 'stop' && this.#isCutByLength ? 'length' : reason, stopReason);
@@ -245,6 +264,10 @@ export class TurnEncoder {
       ...defined({ cursor: this.#cursor }),
     };
   }
+}
+
+function failureOf({ error, errorCode }: { error?: string | null; errorCode?: string }): TurnFailure {
+  return { code: errorCode, message: error ?? 'The turn has failed' };
 }
 
 /** The protocol has no words for the limits of a run: the metadata says which one it was. */

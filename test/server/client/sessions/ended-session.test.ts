@@ -35,6 +35,28 @@ test('a question to a session whose agent cannot be resolved is answered with th
   expect(await session.turn(1, { timeout: '30s' })).toMatchObject({ status: 'error', errorCode: 'invalid_input' });
 }, 60_000);
 
+test('a session whose agent could not be resolved begins again with its next message, as the options of the handle say', async () => {
+  await using testbed = await open(say('hi'), say('again'));
+  const id = `talk-${randomUUID()}`;
+  const sessionWith = (deps: object): SessionHandle => testbed.client.session<string>('strict', { id, taskQueue: testbed.taskQueue, deps });
+  const wrong = sessionWith({ customer: 42 });
+  expect(await wrong.ask('hello', { timeout: '30s' })).toMatchObject({ status: 'error', errorCode: 'invalid_input' });
+  expect(await wrong.ask('hello again', { timeout: '30s' })).toMatchObject({ status: 'error', errorCode: 'invalid_input', turn: 1 });
+  const mended = sessionWith({ customer: 'Ada' });
+  expect(await mended.ask('hello', { timeout: '30s' })).toMatchObject({ output: 'hi', turn: 1 });
+  expect(await wrong.ask('more', { timeout: '30s' })).toMatchObject({ output: 'again', turn: 2 });
+}, 60_000);
+
+test('a session that was cancelled before its agent was resolved stays ended', async () => {
+  await using testbed = await Testbed.open();
+  const session = talk(testbed, 'talker');
+  await session.open();
+  await session.run.cancel('wrong chat');
+  await testbed.work({ agents: [talker], providers: { scripted: scriptedModel([say('hi')]) } });
+  await until(async () => (await session.status()).status === 'cancelled', 'the end');
+  await expect(session.send('hello', { timeout: '10s' })).rejects.toMatchObject({ code: 'run_ended' });
+}, 60_000);
+
 test('a question whose session is terminated in the middle of the turn ends with an error', async () => {
   await using testbed = await open(callTool('slow', {}));
   const session = talk(testbed, 'waiter');
