@@ -1,7 +1,7 @@
 // A page with `useChat` talks to an agent through the routes of your own application, which needs no service of Longhaul.
 import { type Context, Hono } from 'hono';
 import type { LonghaulClient, SessionHandle } from 'longhaul/client';
-import { toUIMessages, toUIMessageStreamResponse } from 'longhaul/ai-sdk';
+import { toProblemResponse, toUIMessages, toUIMessageStreamResponse } from 'longhaul/ai-sdk';
 
 /** Returns the user who is signed in. Yours: it also refuses pages of other origins. */
 type UserOf = (request: Request) => Promise<string | undefined>;
@@ -16,6 +16,9 @@ export function chatRoutes(client: LonghaulClient, userOf: UserOf): Hono<Env> {
     c.set('user', user);
     return next();
   });
+
+  // A session that does not exist yet, a `limit` that is none, and so on: the page gets the problem, with its status.
+  app.onError((error) => toProblemResponse(error));
 
   // A user reaches no session of another user: `user` is checked on the server, whatever the id.
   const chat = (c: Context<Env>, id = c.req.param('id')): SessionHandle => {

@@ -50,7 +50,11 @@ export const ERROR_CODES = {
     description:
       'The answer did not fit the output schema in the attempts allowed, or a reference in the output of a program leads to no value.',
   },
-  payload_too_large: { retryable: false, httpStatus: 413, description: 'A value is larger than Temporal stores in one payload.' },
+  payload_too_large: {
+    retryable: false,
+    httpStatus: 413,
+    description: 'A value is larger than a run takes, or than Temporal stores in one payload.',
+  },
   transcript_unavailable: { retryable: true, httpStatus: 503, description: 'The conversation could not be read from the workflow.' },
   // Retryable because another worker of the queue may have it, for example during a deploy; attempts are always bounded.
   secret_missing: {

@@ -9,6 +9,7 @@ import {
 import { describe, expect, it, test, vi } from 'vitest';
 import {
   type ChatTarget,
+  toProblemResponse,
   toUIMessages,
   toUIMessageStream,
   toUIMessageStreamResponse,
@@ -289,7 +290,28 @@ describe('a failure', () => {
       await expect(make(session, misspelt)).rejects.toThrow(/"decidesAs".*"decideAs"/);
     const receipt = await session.send('Hi', { id: 'm1' });
     await expect(toUIMessageStreamResponse(session, { posted: {}, receipt })).rejects.toThrow('give one of them');
-    await expect(toUIMessages(session, { limit: 0 })).rejects.toThrow('"limit"');
+    for (const wrong of [undefined, null, new FakeChat().client()])
+      for (const make of [toUIMessages, toUIMessageStream, toUIMessageStreamResponse])
+        await expect(make(wrong as never)).rejects.toThrow('give the session');
+    await expect(toUIMessageStream(session, { receipt: {} as never })).rejects.toThrow('"receipt" is no receipt');
+  });
+
+  it.each([0, Number.NaN, '3', 2.5, null])('of a page of messages with %j as "limit" or "before" is a refusal', async (value) => {
+    for (const name of ['limit', 'before']) {
+      const wrong: object = { [name]: value };
+      const error: unknown = await toUIMessages(sessionOf(new FakeChat()), wrong).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: 'invalid_request', message: expect.stringContaining(`"${name}"`) as string });
+      expect(toProblemResponse(error).status).toBe(422);
+    }
+  });
+
+  it('of another call to the session is a problem for the page, and one of the server without its details', async () => {
+    expect(toProblemResponse(new LonghaulError('run_not_found', 'No run')).status).toBe(404);
+    const told: unknown[] = [];
+    const failed = new LonghaulError('server_unreachable', 'No server at 10.0.0.7');
+    const response = toProblemResponse(failed, { onError: (error) => void told.push(error) });
+    expect([response.status, await response.text()]).toEqual([503, expect.not.stringContaining('10.0.0.7')]);
+    expect(told).toEqual([failed]);
   });
 });
 

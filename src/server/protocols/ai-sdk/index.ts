@@ -85,7 +85,7 @@ export async function toUIMessageStream(
   chat: ChatTarget,
   options: UIMessageStreamOptions = {},
 ): Promise<ReadableStream<UiChunk> | undefined> {
-  checkOptions('"toUIMessageStream"', options);
+  checkOptions('"toUIMessageStream"', chat, options);
   const followed = await followedTurn(chat, options);
   return followed && chunkStream(followed, options);
 }
@@ -95,7 +95,7 @@ export async function toUIMessageStream(
  * answer. A refused request is answered with the problem, as by the HTTP service. Throws a UsageError for invalid options.
  */
 export async function toUIMessageStreamResponse(chat: ChatTarget, options: UIMessageStreamOptions = {}): Promise<Response> {
-  checkOptions('"toUIMessageStreamResponse"', options);
+  checkOptions('"toUIMessageStreamResponse"', chat, options);
   const { signal = new AbortController().signal } = options;
   try {
     const followed = await followedTurn(chat, options);
@@ -103,9 +103,20 @@ export async function toUIMessageStreamResponse(chat: ChatTarget, options: UIMes
     return turnResponse(followed, { signal, closed: () => undefined }, errorTextFor(options));
   } catch (error) {
     if (signal.aborted || memberOf(error, 'name') === 'UsageError') throw error;
-    const { problem, headers } = problemOf(error, { method: 'POST', path: '' }, () => undefined);
-    return Response.json(told(problem, error, options), { status: problem.status, headers: { ...headers, ...PROBLEM } });
+    return toProblemResponse(error, defined({ onError: options.onError }));
   }
+}
+
+/**
+ * Returns the response for an error that a session, a run or one of these functions has thrown: the problem, with its status, as the HTTP
+ * service answers it. What the user of the page can do nothing about goes to `onError`, which may return the text of the problem: also a
+ * UsageError, which is a mistake in the code of the route.
+ */
+export function toProblemResponse(error: unknown, options: Pick<UIMessageStreamOptions, 'onError'> = {}): Response {
+  const isMistake = memberOf(error, 'name') === 'UsageError';
+  const shown = isMistake ? new LonghaulError('internal', errorMessage(error), { cause: error }) : error;
+  const { problem, headers } = problemOf(shown, { method: 'POST', path: '' }, () => undefined);
+  return Response.json(told(problem, error, options), { status: problem.status, headers: { ...headers, ...PROBLEM } });
 }
 
 const PROBLEM = { 'content-type': 'application/problem+json' };
@@ -116,13 +127,41 @@ const PROBLEM = { 'content-type': 'application/problem+json' };
  */
 export async function toUIMessages(session: SessionHandle<unknown, unknown>, options: UIMessagesOptions = {}): Promise<UIMessagesPage> {
   requireKnown('"toUIMessages"', options, { before: true, limit: true, fileUrl: true });
-  const { limit = 1 } = options;
-  if (!Number.isInteger(limit) || limit < 1) throw new UsageError('"toUIMessages": "limit" is a number of turns, 1 or more');
+  requireChat('"toUIMessages"', session);
+  for (const [name, what] of [
+    ['limit', 'a number of turns'],
+    ['before', 'the number of a turn, as the page before returned it'],
+  ] as const) {
+    const { [name]: value = 1 } = options;
+    // A route that passes on a parameter of its request answers with this refusal (422).
+    if (!Number.isSafeInteger(value) || value < 1)
+      throw new RequestError(
+        'invalid_request',
+        `"toUIMessages": "${name}" is ${printed(value)}, and not ${what}: a whole number, 1 or more`,
+      );
+  }
   return messagesPage(session.run, await statusIfKnown(session), options);
 }
 
-function checkOptions(name: string, options: UIMessageStreamOptions): void {
+/** Throws a UsageError for a value that is neither a session nor a run, such as the client. */
+function requireChat(name: string, chat: unknown): void {
+  const isSession = memberOf(chat, 'run') !== undefined && memberOf(chat, 'send') !== undefined;
+  if (isSession || memberOf(chat, 'runId') !== undefined) return;
+  const got =
+    typeof memberOf(chat, 'session') === 'function' ? 'is the client' : `is ${typeof chat === 'object' ? 'no session' : printed(chat)}`;
+  throw new UsageError(`${name}: the first argument ${got}: give the session, client.session(agent, { id }), or the handle of a run`);
+}
+
+function printed(value: unknown): string {
+  return typeof value === 'number' || value === undefined ? String(value) : JSON.stringify(value);
+}
+
+function checkOptions(name: string, chat: unknown, options: UIMessageStreamOptions): void {
+  requireChat(name, chat);
   requireKnown(name, options, OPTIONS);
+  const { receipt } = options;
+  if (receipt !== undefined && (typeof memberOf(receipt, 'id') !== 'string' || typeof memberOf(receipt, 'turn') !== 'number'))
+    throw new UsageError(`${name}: "receipt" is no receipt of a message to a session: give what "send" returned`);
   if (options.posted !== undefined && options.receipt !== undefined)
     throw new UsageError(`${name}: "posted" sends a message, and "receipt" is of one that was sent: give one of them`);
   const { decideAs } = options;
@@ -192,7 +231,7 @@ function deciding({ decideAs, signal = new AbortController().signal }: UIMessage
 }
 
 /** Returns the problem as the page reads it, and reports it if the user of the page can do nothing about it. */
-function told(problem: Problem, error: unknown, options: UIMessageStreamOptions): Problem {
+function told(problem: Problem, error: unknown, options: Pick<UIMessageStreamOptions, 'onError'>): Problem {
   if (problem.instance === undefined) return problem;
   const { instance: _, ...rest } = problem;
   return { ...rest, detail: reported(error, options) ?? problem.title };
@@ -211,7 +250,7 @@ function errorTextFor(options: UIMessageStreamOptions): ErrorText {
   };
 }
 
-function reported(error: unknown, { onError = printFailure }: UIMessageStreamOptions): string | undefined {
+function reported(error: unknown, { onError = printFailure }: Pick<UIMessageStreamOptions, 'onError'>): string | undefined {
   return onError(error);
 }
 
