@@ -12,7 +12,6 @@ import {
   type Segment,
 } from '../../src/core/domain/execution.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
-import { recordableJson } from '../../src/model/recordable-json.ts';
 import type { RunKey } from '../run-queries/query-run.ts';
 
 /** Bytes that an executor takes in addition to the values of its code. */
@@ -218,9 +217,9 @@ function cleanResult(result: CellResult): CellResult {
     return { ...result, output, error: { kind: result.error.kind, message: result.error.message.toWellFormed() } };
   }
   if (!result.isFinal) return { ...result, output };
-  const recordable = recordableJson(result.finalValue, 'it');
-  if ('value' in recordable && recordable.value !== undefined) return { ...result, output, finalValue: recordable.value };
-  const message = `The final answer is not JSON${'problem' in recordable ? `: ${recordable.problem}` : ''}`;
+  const finalValue = cleanJson(result.finalValue);
+  if (finalValue !== undefined) return { ...result, output, finalValue };
+  const message = `The final answer is not JSON, or nested deeper than ${MAX_JSON_DEPTH} levels`;
   return { ...failed({ ...result, output }, { kind: 'runtime', message }), namespace: result.namespace };
 }
 
