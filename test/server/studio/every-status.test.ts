@@ -160,7 +160,7 @@ describe.skipIf(SKIPPED !== '')(`a run in each status${SKIPPED}`, { timeout: 120
       name: 'without a worker',
       start: () => start('clerk', 'Hello', { taskQueue: `nobody-${randomUUID()}` }),
       status: 'running',
-      says: /No worker has begun it\..*Nothing is recorded yet\./s,
+      says: /No worker polls the task queue “nobody-.*”: it waits since .*Nothing is recorded yet\./s,
     },
     {
       name: 'refused by its provider',
