@@ -185,6 +185,7 @@ export async function answerApprovals(
   for (const answer of answers) {
     try {
       const about = withSubject(answer);
+      requireOfChat(run, about);
       const waiting = pending.find((one) => isOnCall(run, one, about));
       applied.push({ ...about, outcome: waiting === undefined ? 'decided_before' : await applyAnswer(run, about, { decisions, waiting }) });
     } catch (error) {
@@ -266,6 +267,12 @@ function answerOf(waiting: ApprovalView, reason: string | undefined): JsonValue 
 function isFinal(error: unknown): boolean {
   const code = errorCode(error);
   return code !== undefined && !ERROR_CODES[code].retryable && httpStatusOf(code) < 500;
+}
+
+/** Throws `run_not_found` for an answer about a run that is neither the chat's nor below it: nobody would hear that it decides nothing. */
+function requireOfChat({ runId }: { runId: string }, { subject }: SubjectAnswer): void {
+  if (subject.runId === runId || subject.runId.startsWith(`${runId}/`)) return;
+  throw new LonghaulError('run_not_found', `No run "${subject.runId}" in this chat`);
 }
 
 function isOnCall({ runId }: { runId: string }, waiting: ApprovalView, { subject }: SubjectAnswer): boolean {
