@@ -196,7 +196,7 @@ function hasTag(info: WorkflowExecutionInfo, { tag }: ListFilter): boolean {
   return tag === undefined || tagsOf(info).includes(tag);
 }
 
-/** Returns the status of a filter. Throws a UsageError for a text that is none. */
+/** Returns the status of a filter. Throws a UsageError for an unknown one. */
 function checkStatus(status: RunStatus): RunStatus {
   if (RUN_STATUSES.includes(status)) return status;
   const known = RUN_STATUSES.map((one) => `"${one}"`).join(', ');

@@ -518,7 +518,7 @@ export interface SessionSettings extends SessionStart {
 export type SessionOptions<GivenDeps = unknown> = SessionSettings & DepsOption<GivenDeps>;
 
 /** All options by name: the compiler reports one that is added to the type and missing here. */
-const SESSION_OPTIONS: Record<keyof SessionSettings | 'deps', true> = {
+export const SESSION_OPTIONS: Record<keyof SessionSettings | 'deps', true> = {
   ...SESSION_START_OPTIONS,
   id: true,
   user: true,

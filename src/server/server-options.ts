@@ -1,4 +1,4 @@
-import type { SessionOptions } from '../client/session-handle.ts';
+import { SESSION_OPTIONS, type SessionOptions } from '../client/session-handle.ts';
 import { defined } from '../core/domain/json.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { ModelClient } from '../core/domain/model.ts';
@@ -241,28 +241,10 @@ function mcpSettings(options: McpOptions): McpSettings {
 /** The options of a chat's session that the service may set. A client cannot set any. */
 export type ChatSessionOptions = Omit<SessionOptions, 'id' | 'user' | 'principal' | 'messages' | 'saved'>;
 
-/** The options by name. The compiler reports a missing and an unknown one. */
-export const CHAT_OPTIONS: OptionTable<ChatSessionOptions> = {
-  deps: true,
-  limits: true,
-  turnLimits: true,
-  compactAfter: true,
-  title: true,
-  generateTitle: true,
-  refresh: true,
-  state: true,
-  model: true,
-  settings: true,
-  tags: true,
-  live: true,
-  traceparent: true,
-  tier: true,
-  taskQueue: true,
-  searchAttributes: true,
-  memo: true,
-  priority: true,
-  fairnessKey: true,
-};
+const { id: _id, user: _user, principal: _principal, messages: _messages, saved: _saved, ...OPTIONS_OF_CHATS } = SESSION_OPTIONS;
+
+/** The options by name. */
+export const CHAT_OPTIONS: OptionTable<ChatSessionOptions> = OPTIONS_OF_CHATS;
 
 /** Returns the options of the session that the first message of a chat starts: its limits, deps, title and so on. */
 export type ChatSessions = (chat: { agent: string; caller: Caller }) => ChatSessionOptions;
