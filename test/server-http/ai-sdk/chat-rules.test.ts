@@ -10,7 +10,7 @@ import { hasScope } from '../../../src/server/auth/caller.ts';
 import type { Route } from '../../../src/server/route.ts';
 import { ROUTES } from '../../../src/server/routes/all-routes.ts';
 import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/turn-calls.ts';
-import { approvalIn, FakeChat, fetchFrom, pageOf, serviceOf, textOf } from './fake-chat.ts';
+import { approvalIn, FakeChat, fetchFrom, pageOf, serviceOf, textOf, waitingCall } from './fake-chat.ts';
 import { asks, call, ended, item, recorded, result, says, textPiece } from './recorded-turn.ts';
 
 const PATH = '/v1/agents/clerk/chat';
@@ -122,16 +122,7 @@ test('a call that waits ends the stream of a message that is not read yet, so th
   session.beginTurn();
   session.isNew = false;
   session.publish(asks(0, 'Hi'), says(1, 'e1', 'One moment', { type: 'tool_call', toolCallId: 'p1', name: 'refund', arguments: {} }));
-  session.wait({
-    kind: 'tool',
-    callId: 'p1',
-    toolName: 'refund',
-    digest: 'x',
-    key: 'k',
-    step: 1,
-    requestedAt: '2026-11-26T10:00:00.000Z',
-    arguments: {},
-  });
+  session.wait(waitingCall({ arguments: {} }));
   const page = pageOf(serviceOf(session));
   await page.sendMessage({ text: 'Hurry' });
   expect(page).toMatchObject({ status: 'ready', events: ['finished: tool-calls'] });

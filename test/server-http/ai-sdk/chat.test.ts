@@ -1,16 +1,8 @@
 import { expect, test, vi } from 'vitest';
-import { approvalIn, FakeChat, fetchFrom, pageOf, serviceOf, textOf } from './fake-chat.ts';
+import { approvalIn, FakeChat, fetchFrom, pageOf, serviceOf, textOf, waitingCall } from './fake-chat.ts';
 import { asks, call, decided, ended, item, recorded, result, says, textPiece } from './recorded-turn.ts';
 
-const refund = {
-  callId: 'p1',
-  toolName: 'refund',
-  digest: 'x',
-  key: 'k',
-  step: 1,
-  requestedAt: '2026-11-26T10:00:00.000Z',
-  arguments: { amount: 5 },
-};
+const refund = waitingCall();
 
 /** Answers the first message of a session. */
 function answersOnce(session: FakeChat): void {
@@ -55,7 +47,7 @@ test('an approval is requested, answered by the page as the caller, and the answ
     if (name === 'send') {
       session.beginTurn();
       session.publish(asks(0, 'Refund me'), says(1, 'e1', 'One moment', call('p1', { amount: 5 }, 'refund')));
-      session.wait({ kind: 'tool', ...refund });
+      session.wait(refund);
     } else {
       session.publish(
         decided(2, { type: 'approve', callId: 'p1' }),
@@ -93,7 +85,7 @@ test('a question is answered by the reason of its approval, and a call is reject
     if (name !== 'send') return session.pending.length > 0 ? undefined : session.publish(ended(2));
     session.beginTurn();
     session.publish(asks(0, 'Hi'), says(1, 'e1', '', call('p1', {}, 'ask_colour'), call('p2', {}, 'refund')));
-    return session.wait({ kind: 'question', ...refund }, { kind: 'tool', ...refund, callId: 'p2' });
+    return session.wait({ ...refund, kind: 'question' }, { ...refund, callId: 'p2' });
   };
   await page.sendMessage({ text: 'Hi' });
   const [, first, second] = (page.messages.at(-1)?.parts ?? []) as { approval?: { id: string } }[];

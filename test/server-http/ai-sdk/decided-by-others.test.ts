@@ -3,22 +3,13 @@ import type { ApprovalView } from '../../../src/core/domain/approvals.ts';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import type { StreamItem } from '../../../src/client/index.ts';
 import type { ChatMetadata } from '../../../src/server/index.ts';
-import { FakeChat, pageOf, serviceOf, textOf } from './fake-chat.ts';
+import { FakeChat, pageOf, serviceOf, textOf, waitingCall } from './fake-chat.ts';
 import { asks, call, decided, ended, item, result, recorded, says } from './recorded-turn.ts';
 
 /** A customer, who may not decide. */
 const CUSTOMER = { scopes: ['runs:read' as const, 'runs:write' as const] };
 
-const refund: ApprovalView = {
-  kind: 'tool',
-  callId: 'p1',
-  toolName: 'refund',
-  digest: 'x',
-  key: 'k',
-  step: 1,
-  requestedAt: '2026-11-26T10:00:00.000Z',
-  arguments: { amount: 5 },
-};
+const refund = waitingCall();
 
 const running: StreamItem = item({ type: 'status', status: 'running' });
 

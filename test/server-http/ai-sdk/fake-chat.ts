@@ -8,6 +8,21 @@ import type { Event } from '../../../src/core/domain/record.ts';
 import { type Caller, createHandler, type Handler, type HandlerOptions } from '../../../src/server/index.ts';
 import { item } from './recorded-turn.ts';
 
+/** Returns a call that waits for a decision: by default, of a tool that pays money back. */
+export function waitingCall(more: Partial<ApprovalView> = {}): ApprovalView {
+  return {
+    kind: 'tool',
+    callId: 'p1',
+    toolName: 'refund',
+    digest: 'x',
+    key: 'k',
+    step: 1,
+    requestedAt: '2026-11-26T10:00:00.000Z',
+    arguments: { amount: 5 },
+    ...more,
+  };
+}
+
 /** A session in memory, as the client of the service sees it, and the requests that it has got. */
 export class FakeChat {
   readonly calls: unknown[][] = [];

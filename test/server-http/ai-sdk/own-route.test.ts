@@ -16,10 +16,9 @@ import {
   type UIMessageStreamOptions,
 } from '../../../src/server/protocols/ai-sdk/index.ts';
 import type { StreamedResult } from '../../../src/client/index.ts';
-import type { ApprovalView } from '../../../src/core/domain/approvals.ts';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import type { ChatMetadata, Handler, Problem } from '../../../src/server/index.ts';
-import { approvalIn, FakeChat, fetchFrom, pageOf, serviceOf, textOf } from './fake-chat.ts';
+import { approvalIn, FakeChat, fetchFrom, pageOf, serviceOf, textOf, waitingCall } from './fake-chat.ts';
 import { asks, call, decided, ended, item, recorded, result, says, textPiece } from './recorded-turn.ts';
 
 const PATH = '/v1/agents/clerk/chat';
@@ -36,16 +35,7 @@ function routesOf(chat: ChatTarget, options: UIMessageStreamOptions = {}): Handl
   };
 }
 
-const refund: ApprovalView = {
-  kind: 'tool',
-  callId: 'p1',
-  toolName: 'refund',
-  digest: 'x',
-  key: 'k',
-  step: 1,
-  requestedAt: '2026-11-26T10:00:00.000Z',
-  arguments: { amount: 5 },
-};
+const refund = waitingCall();
 
 /** A session that answers its first message. */
 function greeting(): FakeChat {

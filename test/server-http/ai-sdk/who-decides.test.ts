@@ -3,23 +3,13 @@ import type { ApprovalView } from '../../../src/core/domain/approvals.ts';
 import { type DecideAs, toUIMessageStream, toUIMessageStreamResponse } from '../../../src/server/protocols/ai-sdk/index.ts';
 import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/turn-calls.ts';
 import type { Caller, Handler, Problem } from '../../../src/server/index.ts';
-import { approvalIn, FakeChat, fetchFrom, pageOf, serviceOf, textOf } from './fake-chat.ts';
+import { approvalIn, FakeChat, fetchFrom, pageOf, serviceOf, textOf, waitingCall } from './fake-chat.ts';
 import { asks, call, decided, ended, item, recorded, result, says } from './recorded-turn.ts';
 
 const running = item({ type: 'status', status: 'running' });
 
-function waitingCall(kind: ApprovalView['kind'], more: Partial<ApprovalView> = {}): ApprovalView {
-  const at = { key: 'k', step: 1, requestedAt: '2026-11-26T10:00:00.000Z' };
-  return {
-    kind,
-    callId: 'p1',
-    toolName: 'refund',
-    digest: 'x',
-    arguments: { amount: 5 },
-    reason: 'Ask the bank about ACME-7',
-    ...at,
-    ...more,
-  };
+function askedCall(kind: ApprovalView['kind'], more: Partial<ApprovalView> = {}): ApprovalView {
+  return waitingCall({ kind, reason: 'Ask the bank about ACME-7', ...more });
 }
 
 /** A chat whose first message leads to these calls, which wait. */
@@ -65,13 +55,13 @@ function waits(waiting: ApprovalView): FakeChat {
   return session;
 }
 
-const OTHERS = [waitingCall('outcome', { digest: 'outcome/e1/0' }), waitingCall('limit', { callId: 'limits', toolName: 'raise_limits' })];
+const OTHERS = [askedCall('outcome', { digest: 'outcome/e1/0' }), askedCall('limit', { callId: 'limits', toolName: 'raise_limits' })];
 
 describe.each<[string, (session: FakeChat) => Handler]>([
   ['a page whose route names its user', (session) => ownRoutes(session, 'ada')],
   ['a page of the service, whose user has no right on runs', (session) => serviceOf(session, USER)],
 ])('%s', (_, handlerOf) => {
-  it.each([waitingCall('tool'), waitingCall('question')])('decides about a $kind', async (waiting) => {
+  it.each([askedCall('tool'), askedCall('question')])('decides about a $kind', async (waiting) => {
     const session = waits(waiting);
     const response = await answered(handlerOf(session), waiting, { reason: 'yes' });
     expect(await response.text()).toContain('"finish"');
@@ -86,9 +76,9 @@ describe.each<[string, (session: FakeChat) => Handler]>([
   });
 
   it('does not decide about a call before it waits', async () => {
-    const session = waits(waitingCall('tool'));
+    const session = waits(askedCall('tool'));
     const [outcome] = OTHERS;
-    const early = { ...waitingCall('tool'), digest: outcome?.digest ?? '' };
+    const early = { ...askedCall('tool'), digest: outcome?.digest ?? '' };
     expect((await answered(handlerOf(session), early, { reason: '{}' })).status).toBe(409);
     session.pending = [];
     const response = await answered(handlerOf(session), early, { reason: '{}' });
@@ -137,7 +127,7 @@ describe('a function of the call', () => {
   const small: DecideAs = ({ kind, arguments: { amount } }) => (kind === 'tool' && Number(amount) < 50 ? 'ada' : undefined);
 
   it('lets the user decide about small refunds, and someone else about large ones, in one message', async () => {
-    const pending = [waitingCall('tool'), waitingCall('tool', { callId: 'p2', digest: 'y', arguments: { amount: 500 } })];
+    const pending = [askedCall('tool'), askedCall('tool', { callId: 'p2', digest: 'y', arguments: { amount: 500 } })];
     const session = chatWith(...pending);
     const page = pageOf(ownRoutes(session, small), {
       sendAutomaticallyWhen: ({ messages }) => JSON.stringify(messages.at(-1)).includes('"approval-responded"'),
@@ -167,7 +157,7 @@ describe('a function of the call', () => {
   });
 
   it('may let the user decide about limits, too', async () => {
-    const [, limit = waitingCall('limit')] = OTHERS;
+    const [, limit = askedCall('limit')] = OTHERS;
     const session = waits(limit);
     expect(
       (
@@ -181,7 +171,7 @@ describe('a function of the call', () => {
   });
 
   it('refuses an answer on a call of others', async () => {
-    const large = waitingCall('tool', { arguments: { amount: 500 } });
+    const large = askedCall('tool', { arguments: { amount: 500 } });
     const session = waits(large);
     const response = await answered(ownRoutes(session, small), large);
     expect([response.status, ((await response.json()) as Problem).code]).toEqual([403, 'forbidden']);
@@ -189,9 +179,9 @@ describe('a function of the call', () => {
   });
 
   it('returns the name itself', async () => {
-    const session = waits(waitingCall('tool'));
+    const session = waits(askedCall('tool'));
     const decideAs = (async () => 'ada') as unknown as DecideAs;
-    await expect(answered(ownRoutes(session, decideAs), waitingCall('tool'))).rejects.toThrow('"decideAs" returned a promise');
+    await expect(answered(ownRoutes(session, decideAs), askedCall('tool'))).rejects.toThrow('"decideAs" returned a promise');
     const wrong: object = { decideAs: 7 };
     await expect(toUIMessageStream(session.client().session('clerk', { id: 'c1' }), wrong)).rejects.toThrow('"decideAs"');
   });
