@@ -17,7 +17,7 @@ export function chatRoutes(client: LonghaulClient, userOf: UserOf): Hono<Env> {
     return next();
   });
 
-  // A session that does not exist yet, a `limit` that is none, and so on: the page gets the problem, with its status.
+  // The page gets the problem and its status, for example if a session does not exist yet or a `limit` is too large.
   app.onError((error) => toProblemResponse(error));
 
   // A user reaches no session of another user: `user` is checked on the server, whatever the id.
