@@ -117,7 +117,7 @@ class RunExport {
     return record.type === 'event' ? this.#offsets.pass(record.offset) : this.#indexes.pass(record.index);
   }
 
-  async *#ending({ run, end }: ReadExecution): AsyncGenerator<ExportLine> {
+  async *#ending({ executionId, run, end }: ReadExecution): AsyncGenerator<ExportLine> {
     const { state, result } = run;
     if (state !== undefined) {
       const { usage, toolCallsTotal, toolCallsByName, toolCallsNotRun } = state;
@@ -131,7 +131,7 @@ class RunExport {
     }
     if (end?.type !== 'closed') return;
     try {
-      const { outputTruncated, ...fields } = await runOutcome(this.#client, this.#run.runId);
+      const { outputTruncated, ...fields } = await runOutcome(this.#client, this.#run.runId, executionId);
       this.#indexes.reach(fields.stepsUsed);
       const isWhole = !outputTruncated || result !== undefined;
       yield {

@@ -156,7 +156,7 @@ export async function search<Answer>(client: Client, filter: ExecutionFilter, as
 }
 
 /** Returns a page of the executions that a filter selects, each converted to a list entry. */
-async function paged<Entry>(
+export async function executionsPage<Entry>(
   client: Client,
   filter: ExecutionFilter,
   { pageSize, after }: PageOptions,
@@ -188,7 +188,7 @@ export async function* listRuns(client: Client, filter: ExecutionFilter = {}): A
 }
 
 export function runsPage(client: Client, filter: ExecutionFilter, page: PageOptions): Promise<ListPage<RunListEntry>> {
-  return paged(client, filter, page, runEntry);
+  return executionsPage(client, filter, page, runEntry);
 }
 
 /** The visibility store of a dev server matches single words in lists, so that `acme` also finds `acme-eu`. */
@@ -364,7 +364,7 @@ export async function* listSessions(client: Client, filter: ConditionedSessions 
 }
 
 export function sessionsPage(client: Client, filter: ConditionedSessions, page: PageOptions): Promise<ListPage<SessionListEntry>> {
-  return paged(client, executionsOf(filter), page, sessionEntry);
+  return executionsPage(client, executionsOf(filter), page, sessionEntry);
 }
 
 async function sessionEntry(client: Client, info: WorkflowExecutionInfo): Promise<SessionListEntry> {

@@ -1,14 +1,23 @@
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
 import { errorCode } from '../core/domain/errors.ts';
 import { defined } from '../core/domain/json.ts';
 import { RUN_STATUSES } from '../core/domain/run.ts';
 import { type AggregatedUsage, dollarsSpent } from '../core/domain/usage.ts';
+import { readExecution } from '../history/read-run.ts';
 import { runOutcome } from '../temporal/run-workflow.ts';
 import { inBatches } from '../temporal/waiting.ts';
 import type { RunSort } from './client-options.ts';
-import { type ExecutionFilter, listRuns, type RunAmounts, type RunListEntry, runsPage, search } from './list.ts';
-import { RunReader } from './reader.ts';
+import {
+  type ExecutionFilter,
+  executionsPage,
+  listExecutions,
+  listRuns,
+  type RunAmounts,
+  runEntry,
+  type RunListEntry,
+  search,
+} from './list.ts';
 import { statusFrom } from './recorded-views.ts';
 import { readRuns, UnreadReport, type UnreadRun } from './unread-runs.ts';
 import type { ListPage, PageOptions } from './visibility.ts';
@@ -22,11 +31,18 @@ const COUNTED_AT_ONCE = 10;
 /** The amounts of runs that have ended, of each client: they never change. */
 const ended = new WeakMap<object, LRUCache<string, RunAmounts>>();
 
+/** A run of a list, with its execution: one that was started again under its id is listed once for each time. */
+interface ListedRun {
+  runId: string;
+  executionId: string;
+  entry: RunListEntry;
+}
+
 /** Yields runs with their amounts, or sorted by something else than their start. */
 export async function* rankedRuns(client: Client, filter: ExecutionFilter): AsyncGenerator<RunListEntry> {
   const { sort = 'started', limit, ...rest } = filter;
   const report = new UnreadReport(filter);
-  if (sort === 'started') yield* withAmounts(client, listRuns(client, filter), report);
+  if (sort === 'started') yield* withAmounts(client, listedRuns(client, filter), report);
   else {
     const { items, cut } = await ranking(client, rest, { sort, report });
     if (cut) filter.onCut?.(MOST_RANKED);
@@ -46,7 +62,7 @@ export async function rankedPage(
   const report = new UnreadReport({ onUnread: (run) => unread.push(run) });
   const unreadRuns = (): { unread?: UnreadRun[] } => (unread.length === 0 ? {} : { unread });
   if (sort === 'started') {
-    const page = await runsPage(client, rest, { pageSize, ...defined({ after }) });
+    const page = await executionsPage(client, rest, { pageSize, ...defined({ after }) }, listedRun);
     const entries = await Array.fromAsync(withAmounts(client, page.items, report));
     return { ...page, items: entries, ...unreadRuns() };
   }
@@ -66,59 +82,68 @@ async function ranking(
   filter: ExecutionFilter,
   { sort, report }: { sort: Exclude<RunSort, 'started'>; report: UnreadReport },
 ): Promise<{ items: RunListEntry[]; cut: boolean }> {
-  const newest = await Array.fromAsync(listRuns(client, { ...filter, limit: MOST_RANKED + 1 }));
+  const newest = await Array.fromAsync(listedRuns(client, { ...filter, limit: MOST_RANKED + 1 }));
   const looked = newest.slice(0, MOST_RANKED);
   const now = Date.now();
   const isRead = sort !== 'duration' || filter.amounts === true;
-  const items = isRead ? await Array.fromAsync(withAmounts(client, looked, report)) : looked;
+  const items = isRead ? await Array.fromAsync(withAmounts(client, looked, report)) : looked.map(({ entry }) => entry);
   const rank = ({ tokens = 0, cost = 0, startTime, durationMs = now - Date.parse(startTime) }: RunListEntry): number =>
     ({ tokens, cost, duration: durationMs })[sort];
   return { items: items.toSorted((one, other) => rank(other) - rank(one)), cut: newest.length > MOST_RANKED };
 }
 
+async function* listedRuns(client: Client, filter: ExecutionFilter): AsyncGenerator<ListedRun> {
+  for await (const info of listExecutions(client, filter)) yield await listedRun(client, info);
+}
+
+async function listedRun(client: Client, info: WorkflowExecutionInfo): Promise<ListedRun> {
+  return { runId: info.workflowId, executionId: info.runId, entry: await runEntry(client, info) };
+}
+
 /** Yields runs with their amounts. One that cannot be read has none. */
 async function* withAmounts(
   client: Client,
-  runs: Iterable<RunListEntry> | AsyncIterable<RunListEntry>,
+  runs: Iterable<ListedRun> | AsyncIterable<ListedRun>,
   report: UnreadReport,
 ): AsyncGenerator<RunListEntry> {
-  for await (const { run, value, unread } of readRuns(client, runs, (entry) => amountsOf(client, entry))) {
+  for await (const { run, value, unread } of readRuns(client, runs, (one) => amountsOf(client, one))) {
     if (unread !== undefined) report.note(unread);
-    yield { ...run, ...value };
+    yield { ...run.entry, ...value };
   }
 }
 
 /** Reads what a run has used: from its result if it has ended, otherwise from its history. Needs no worker. Empty for a deleted run. */
-async function amountsOf(client: Client, { runId, startTime, endTime }: RunListEntry): Promise<Partial<RunAmounts>> {
+async function amountsOf(client: Client, run: ListedRun): Promise<Partial<RunAmounts>> {
   const known = ended.get(client.connection) ?? new LRUCache<string, RunAmounts>({ max: 10_000 });
   ended.set(client.connection, known);
-  // A retried run ends again, at another time.
-  const key = JSON.stringify([client.options.namespace, runId, startTime, endTime]);
-  const cached = endTime === null ? undefined : known.get(key);
+  const hasEnded = run.entry.endTime !== null;
+  const cached = hasEnded ? known.get(run.executionId) : undefined;
   if (cached !== undefined) return cached;
   try {
-    const used = endTime === null ? await recordedAmounts(client, runId) : await resultAmounts(client, runId);
-    if (endTime !== null) known.set(key, used);
-    return used;
+    const used = hasEnded ? await resultAmounts(client, run) : await recordedAmounts(client, run);
+    if (hasEnded && used !== undefined) known.set(run.executionId, used);
+    return used ?? {};
   } catch (error) {
-    if (['run_not_found', 'history_removed', 'not_a_run'].includes(errorCode(error) ?? '')) return {};
+    if (errorCode(error) === 'run_not_found') return {};
     throw error;
   }
 }
 
-async function resultAmounts(client: Client, runId: string): Promise<RunAmounts> {
+async function resultAmounts(client: Client, run: ListedRun): Promise<RunAmounts | undefined> {
   try {
-    const { stepsUsed, usage } = await runOutcome(client, runId);
+    const { stepsUsed, usage } = await runOutcome(client, run.runId, run.executionId);
     return amountsIn(stepsUsed, usage);
   } catch (error) {
     // A run that was ended from outside has no result.
     if (!['run_terminated', 'run_timed_out', 'internal'].includes(errorCode(error) ?? '')) throw error;
-    return recordedAmounts(client, runId);
+    return recordedAmounts(client, run);
   }
 }
 
-async function recordedAmounts(client: Client, runId: string): Promise<RunAmounts> {
-  const { session, currentStep, usage } = statusFrom(runId, { status: 'RUNNING' }, await new RunReader(client, runId).recordedRun());
+async function recordedAmounts(client: Client, { runId, executionId }: ListedRun): Promise<RunAmounts | undefined> {
+  const read = await readExecution(client, runId, executionId);
+  if (read === undefined) return undefined;
+  const { session, currentStep, usage } = statusFrom(runId, { status: 'RUNNING' }, read.run);
   return amountsIn(currentStep, session?.spent.usage ?? usage);
 }
 

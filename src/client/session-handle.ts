@@ -206,10 +206,10 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /** True if the session has failed before its first turn, because its agent could not be resolved. */
   async #hasNeverBegun(): Promise<boolean> {
     return this.#allowed.for(async () => {
-      const { status, parentExecution } = await describeRun(this.#client, this.id);
+      const { status, runId, parentExecution } = await describeRun(this.#client, this.id);
       if (status.name !== 'FAILED' || parentExecution !== undefined) return false;
       // A session counts its turns once it has its agent.
-      const { turns, stepsUsed } = await runOutcome(this.#client, this.id);
+      const { turns, stepsUsed } = await runOutcome(this.#client, this.id, runId);
       return turns === undefined && stepsUsed === 0;
     });
   }

@@ -71,7 +71,7 @@ export async function recordedTrace(client: Client, runId: string): Promise<Reco
   const isCutOff = status.name === 'TERMINATED' || status.name === 'TIMED_OUT';
   const hasEnded = hasEndedAs(status.name) && !isCutOff;
   const cutOff = isCutOff ? cutOffEnd(record.run, status.name, closeTime?.getTime() ?? 0) : undefined;
-  return { trace, part: record.part(hasEnded ? await runOutcome(client, runId) : undefined, cutOff) };
+  return { trace, part: record.part(hasEnded ? await runOutcome(client, runId, newest) : undefined, cutOff) };
 }
 
 /** Collects the records of a run's executions in order. */

@@ -17,11 +17,12 @@ import { type CancelReasonInput, RESULT_MEMO, SIGNALS } from '../core/protocol.t
 import { GRPC, grpcCode } from './server-calls.ts';
 
 /**
- * Waits until the run closes and returns its result, for every status. Once the run has closed, this needs no worker.
+ * Waits until the run closes and returns its result, for every status. Once the run has closed, this needs no worker. Of a run that was
+ * started again under its id, the newest execution is waited for: to read one that has closed, name it.
  * Throws `run_not_found`, `run_terminated` and `run_timed_out`.
  */
-export async function runOutcome(client: Client, runId: string): Promise<RunResultFields> {
-  const handle = client.workflow.getHandle(runId);
+export async function runOutcome(client: Client, runId: string, executionId?: string): Promise<RunResultFields> {
+  const handle = client.workflow.getHandle(runId, executionId);
   try {
     const result: unknown = await handle.result();
     if (isRunResult(result)) return result;
@@ -29,7 +30,7 @@ export async function runOutcome(client: Client, runId: string): Promise<RunResu
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) throw runNotFound(client, runId);
     if (!(error instanceof WorkflowFailedError)) throw error;
-    return resultOfFailure(client, runId, error);
+    return resultOfFailure(client, { runId, executionId }, error);
   }
 }
 
@@ -40,7 +41,11 @@ export function runNotFound(client: Client, runId: string): LonghaulError {
   );
 }
 
-async function resultOfFailure(client: Client, runId: string, { cause }: WorkflowFailedError): Promise<RunResultFields> {
+async function resultOfFailure(
+  client: Client,
+  { runId, executionId }: { runId: string; executionId: string | undefined },
+  { cause }: WorkflowFailedError,
+): Promise<RunResultFields> {
   if (cause instanceof TerminatedFailure) {
     throw new LonghaulError('run_terminated', `Run "${runId}" was terminated by an operator (${cause.message}): it has no result`, {
       cause,
@@ -53,7 +58,7 @@ async function resultOfFailure(client: Client, runId: string, { cause }: Workflo
     const [details] = cause.details ?? [];
     if (isRunResult(details)) return details;
   }
-  const { memo } = await client.workflow.getHandle(runId).describe();
+  const { memo } = await client.workflow.getHandle(runId, executionId).describe();
   const kept = memo?.[RESULT_MEMO];
   if (isRunResult(kept)) return kept;
   throw new LonghaulError('internal', `Run "${runId}" closed without a RunResult: ${errorMessage(cause)}`, { cause });

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { callTool, say } from '../../../../src/testing/index.ts';
+import { callTool, failWith, hang, say, scriptedModel } from '../../../../src/testing/index.ts';
 import { answer } from '../../../server-http/requests.ts';
+import { assistant } from '../../testbed/agents.ts';
 import { Testbed, until } from '../../testbed/testbed.ts';
 import { type Json, service, serviceOf, started } from './http-testbed.ts';
 
@@ -98,3 +99,26 @@ test("only the caller's runs are listed with their usage, sorted by it, and coun
   const approvals = (await get<{ approvals: Json[] }>('/v1/approvals')).body.approvals;
   expect(approvals).toMatchObject([{ runId: open, agentName: 'clerk', description: 'Pays money back', schema: { required: ['amount'] } }]);
 }, 60_000);
+
+test('a list has the usage of each execution of a run that was started again, and does not wait for the end of the newest', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([callTool('search', { query: 'x' }), failWith('model_forbidden'), hang()]);
+  await testbed.work({ agents: [assistant], providers: { scripted } });
+  const runId = `${testbed.taskQueue}-again`;
+  const options = { input: 'Q', taskQueue: testbed.taskQueue, runId, ifExists: 'restartFailed' } as const;
+  expect(await testbed.client.run(assistant, options)).toMatchObject({ status: 'error', stepsUsed: 1 });
+  await testbed.client.start(assistant, options);
+  await until(() => scripted.requests.length === 3, 'the model call of the second execution');
+  const filter = { runIdPrefix: runId, amounts: true };
+  const listed = async () => (await testbed.client.listPage(filter, { pageSize: 10 })).items;
+  await until(async () => (await listed()).length === 2, 'both executions are listed');
+  expect((await listed()).map(({ status, steps }) => [status, steps])).toEqual([
+    ['running', 0],
+    ['error', 1],
+  ]);
+  const byTokens = await Array.fromAsync(testbed.client.list({ ...filter, sort: 'tokens' }));
+  expect(byTokens.map(({ status, steps }) => [status, steps])).toEqual([
+    ['error', 1],
+    ['running', 0],
+  ]);
+});
