@@ -16,7 +16,10 @@ import type { ReplayFlags } from '../run-commands.ts';
 /** Replays histories with the current workflow code, and reports each run that this code would leave stuck. */
 export async function replay(io: CommandIo, flags: ReplayFlags): Promise<number> {
   const options = { ...(await workflowsOf(flags)), codec: chosenCodec(flags, io.terminal.env) };
-  if (flags.paths.length > 0) return await untilInterrupted(io.terminal.signal, replayRuns(io, runsInFiles(flags.paths), options));
+  if (flags.paths.length > 0) {
+    const files = (await Promise.all(flags.paths.map((path) => filesAt(path)))).flat();
+    return await untilInterrupted(io.terminal.signal, replayRuns(io, runsInFiles(files), options));
+  }
   return await withClient(io, flags, async ({ client: { temporal } }) => {
     const { runsOnServer } = await import('./replay-server.ts');
     return await replayRuns(io, runsOnServer(temporal, serverRuns(flags)), options);
@@ -98,20 +101,16 @@ async function install(): Promise<void> {
   });
 }
 
-/**
- * Yields the histories in files and folders: one execution each, in the format of `temporal workflow show --output
- * json` and `--save`.
- */
-async function* runsInFiles(paths: readonly string[]): AsyncGenerator<ReplayedRun> {
-  for (const path of paths) {
-    for (const file of await filesAt(path)) {
-      const history = await readJson(file);
-      const runId = workflowIdIn(history) ?? basename(file, '.json');
-      yield { runId, file, complete: true, executions: [{ load: () => Promise.resolve(history) }] };
-    }
+/** Yields the histories in files: one execution each, in the format of `temporal workflow show --output json` and `--save`. */
+async function* runsInFiles(files: readonly string[]): AsyncGenerator<ReplayedRun> {
+  for (const file of files) {
+    const history = await readJson(file);
+    const runId = workflowIdIn(history) ?? basename(file, '.json');
+    yield { runId, file, complete: true, executions: [{ load: () => Promise.resolve(history) }] };
   }
 }
 
+/** Returns the files of a path: the file itself, or the histories in the folder. Throws a UsageError if there are none. */
 async function filesAt(path: string): Promise<string[]> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined)

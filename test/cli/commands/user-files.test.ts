@@ -28,6 +28,7 @@ const READERS = [
   ['start', 'clerk', 'Q', '--load', 'FILE'],
   ['session', 'load', 's1', 'FILE', '--agent', 'clerk'],
   ['replay', 'FILE'],
+  ['replay', 'test/cli/fixtures/two-programs.ts', 'FILE'],
   ['worker', '--agents', 'FILE.ts'],
   ['dev', '--agents', 'FILE.ts'],
   ['serve', '--agents', 'FILE.ts'],
