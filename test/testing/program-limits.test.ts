@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { agent, ask, defineProgram, forEach, human, parallel, sleep, tool, unit } from '../../src/define/program/index.ts';
@@ -167,10 +168,15 @@ describe('what waits for a person while no token is left', () => {
   ])('a review of an answer %s ends first', async (_, most) => {
     const both = parallel('Both', [
       [ask('One', 'Go', { review: true }), ask('Later', 'Go')],
-      [sleep('Nap', 1), ask('Two', 'Go')],
+      [sleep('Nap', 150), ask('Two', 'Go')],
     ]);
+    // The clock follows real time while somebody decides: the nap ends after the answer to be reviewed, and before the decision.
+    const decide = async () => {
+      await delay(300);
+      return approve({ arguments: { output: 'edited' } });
+    };
     const program = defineProgram({ name: 'reviewing', model: 'scripted/model', limits: most, units: [unit('all', {}, [both])] });
-    const { result, requests } = await testProgram(program, { model: model(), decide: () => approve({ arguments: { output: 'edited' } }) });
+    const { result, requests } = await testProgram(program, { model: model(), decide });
     expect(result.status).toBe('steps' in most ? 'max_iterations_reached' : 'limit_reached');
     expect(result.units[0]?.steps.find(({ name }) => name === 'One')).toMatchObject({ status: 'completed', output: 'edited' });
     expect(result.units[0]?.steps.map(({ name }) => name)).not.toContain('Later');

@@ -38,6 +38,8 @@ export class VirtualTime {
   /** Waits for real work, during which the clock does not jump. */
   async during<Result>(work: Promise<Result>): Promise<Result> {
     this.#goingOn += 1;
+    // Timers may become due meanwhile.
+    this.changed();
     try {
       return await work;
     } finally {
