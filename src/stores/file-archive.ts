@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { UsageError } from '../core/domain/errors.ts';
 import type { RunRecord } from '../core/domain/record.ts';
 import { type Identity, identityOf, isSameIdentity, type Principal } from '../core/domain/run.ts';
@@ -105,7 +104,7 @@ async function* read(folder: string): AsyncGenerator<RunRecord> {
   let offset = 0;
   let index = 0;
   for (const name of (await namesIn(folder)).filter((one) => FILE_NAME.test(one))) {
-    for await (const line of createInterface({ input: createReadStream(path.join(folder, name)), crlfDelay: Infinity })) {
+    for await (const line of linesOf(path.join(folder, name))) {
       const record = JSON.parse(line) as RunRecord;
       if (record.type === 'event' ? record.offset < offset : record.index < index) continue;
       if (record.type === 'event') offset = record.offset + 1;
@@ -113,6 +112,21 @@ async function* read(folder: string): AsyncGenerator<RunRecord> {
       yield record;
     }
   }
+}
+
+/** Yields the lines of a file. Node's own reader also ends a line at U+2028 and U+2029, which JSON has in texts. */
+async function* linesOf(file: string): AsyncGenerator<string> {
+  let parts: string[] = [];
+  for await (const chunk of createReadStream(file, { encoding: 'utf8' })) {
+    const [end = '', ...lines] = String(chunk).split('\n');
+    parts.push(end);
+    for (const begun of lines) {
+      yield parts.join('');
+      parts = [begun];
+    }
+  }
+  const last = parts.join('');
+  if (last !== '') yield last;
 }
 
 /** Returns the sorted names in a folder; empty if there is no folder. */

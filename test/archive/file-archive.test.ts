@@ -59,6 +59,13 @@ test('a repeated batch replaces itself, and a partial file after a crash is igno
   expect(await Array.fromAsync(archive.read(run))).toEqual(records(0, 6));
 });
 
+test('texts with any separators of lines, in records longer than what is read at once, are read as they were written', async () => {
+  const texts = ['one\u2028two\u2029three\u0085four\r\nfive\rsix', `${'ä😀'.repeat(100_000)}\u2028`];
+  const said = texts.flatMap((text, offset) => records(offset, offset + 1, text).filter(({ type }) => type === 'event'));
+  await archive.append({ run, from: 0, through: 2, records: said });
+  expect(await Array.fromAsync(archive.read(run))).toEqual(said);
+});
+
 test('overlapping batches after a reset give each event once', async () => {
   await append(0, 6);
   await append(4, 10);
