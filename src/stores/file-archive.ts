@@ -60,6 +60,9 @@ export interface FileArchiveOptions {
 const OFFSET_DIGITS = 12;
 const FILE_NAME = /^\d+\.jsonl$/;
 
+/** The file in a run's folder that names the run and its principal. */
+const FILE = 'principal.json';
+
 /**
  * Creates an archive in the file system: a folder for each run, and in it a file of JSON Lines for each execution,
  * named by the offset of its first event. All files of a run in name order form its record. A file
@@ -74,7 +77,7 @@ export function fileArchive(options: FileArchiveOptions): ArchiveSink {
     append: (batch) => append(root, batch),
     read: (run) => read(runFolder(root, run)),
     runsOf: (whom) => runsOf(namespaceFolder(root, whom.namespace), whom),
-    deleteRun: (run) => rm(runFolder(root, run), { recursive: true, force: true }),
+    deleteRun: (run) => removeFolder(runFolder(root, run)),
   };
 }
 
@@ -88,6 +91,17 @@ async function append(root: string, { run, principal, from, records }: ArchiveBa
     path.join(folder, name),
     records.map((record) => `${JSON.stringify(record)}\n`),
   );
+}
+
+/** Removes a run's folder, the file with its principal last: whoever repeats an interrupted removal finds the run by it. */
+async function removeFolder(folder: string): Promise<void> {
+  await removeRecords(folder);
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** Removes everything in a run's folder except the name of its principal. */
+async function removeRecords(folder: string): Promise<void> {
+  for (const name of await namesIn(folder)) if (name !== FILE) await rm(path.join(folder, name), { recursive: true, force: true });
 }
 
 async function runsOf(folder: string, whom: ArchivedPrincipal): Promise<string[]> {
@@ -137,8 +151,6 @@ async function namesIn(folder: string): Promise<string[]> {
 /** The run id and principal of a folder, from a file in it: the name of a folder is not the id. */
 type RunOwner = Pick<StoredRun, 'runId'> & Identity;
 
-const FILE = 'principal.json';
-
 /**
  * Writes the principal of a folder's run. Records of another principal, whose run had the same id before, are removed: the record of one
  * user must not become part of another user's.
@@ -147,7 +159,8 @@ async function noteOwner(folder: string, { runId, tenant, user }: RunOwner): Pro
   const owner: RunOwner = { runId, ...identityOf({ tenant, user }) };
   const noted = await ownerOf(folder);
   if (noted !== undefined && isSameIdentity(noted, owner)) return;
-  if (noted !== undefined) for (const name of await readdir(folder)) await rm(path.join(folder, name), { recursive: true, force: true });
+  // The old name is replaced last: if this is interrupted, what is left is still the earlier principal's, and removed the next time.
+  if (noted !== undefined) await removeRecords(folder);
   await writeWhole(path.join(folder, FILE), [JSON.stringify(owner)]);
 }
 

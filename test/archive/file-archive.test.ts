@@ -1,12 +1,29 @@
+import type * as FileSystem from 'node:fs/promises';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type ArchiveBatch, type ArchiveSink, fileArchive } from '../../src/stores/file-archive.ts';
 import { UsageError } from '../../src/core/domain/errors.ts';
 import { newEvent, type RunRecord } from '../../src/core/domain/record.ts';
 import { newStep } from '../../src/core/domain/tool-calls.ts';
 import type { StoredRun } from '../../src/stores/payload-store.ts';
+
+/** The number of files and folders that are removed before the process is killed. */
+const removals = vi.hoisted(() => ({ left: Infinity }));
+
+vi.mock('node:fs/promises', async (importOriginal) => {
+  const fs = await importOriginal<typeof FileSystem>();
+  /** Removes a folder file by file, in the least convenient order: the order of the real one is unknown. */
+  const removeOneByOne = async (target: string): Promise<void> => {
+    const names = (await fs.stat(target).catch(() => undefined))?.isDirectory() ? await fs.readdir(target) : [];
+    for (const name of names.toSorted().toReversed()) await removeOneByOne(path.join(target, name));
+    if (removals.left === 0) throw new Error('killed');
+    removals.left -= 1;
+    await fs.rm(target, { recursive: true, force: true });
+  };
+  return { ...fs, rm: removeOneByOne };
+});
 
 const run: StoredRun = { namespace: 'default', runId: 'clerk-1' };
 
@@ -16,7 +33,10 @@ beforeEach(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'longhaul-archive-'));
   archive = fileArchive({ directory });
 });
-afterEach(() => rm(directory, { recursive: true }));
+afterEach(async () => {
+  removals.left = Infinity;
+  await rm(directory, { recursive: true });
+});
 
 /** This many events, with a step after every second one. */
 function records(from: number, through: number, said = 'x'): RunRecord[] {
@@ -109,6 +129,34 @@ test('a run that has the id of an earlier one of another user takes nothing over
   expect(await archive.runsOf({ namespace: 'default', user: 'ada' })).toEqual([]);
   expect(await archive.runsOf({ namespace: 'default', user: 'eve' })).toEqual([run.runId]);
 });
+
+test.each([0, 1, 2])(
+  'a removal that is killed after %i files is finished by whoever repeats it: the principal still leads to the run',
+  async (left) => {
+    const ada = { namespace: 'default', user: 'ada' };
+    await append(0, 4, run, { user: 'ada' });
+    await append(4, 8, run, { user: 'ada' });
+    removals.left = left;
+    await expect(archive.deleteRun(run)).rejects.toThrow('killed');
+    removals.left = Infinity;
+    expect(await archive.runsOf(ada)).toEqual([run.runId]);
+    for (const runId of await archive.runsOf(ada)) await archive.deleteRun({ ...run, runId });
+    expect([await archive.runsOf(ada), await Array.fromAsync(archive.read(run))]).toEqual([[], []]);
+  },
+);
+
+test.each([0, 1, 2])(
+  'nothing of an earlier principal is taken over if the change of the principal is killed after %i files',
+  async (left) => {
+    await append(0, 4, run, { user: 'ada' });
+    await append(4, 8, run, { user: 'ada' });
+    removals.left = left;
+    await append(0, 2, run, { user: 'eve' }).catch(() => undefined);
+    removals.left = Infinity;
+    await append(0, 2, run, { user: 'eve' });
+    expect(await Array.fromAsync(archive.read(run))).toEqual(records(0, 2));
+  },
+);
 
 test('an archive without a directory is refused', () => {
   expect(() => fileArchive({ directory: '' })).toThrow(UsageError);
