@@ -28,9 +28,9 @@ export interface ArchiveSink {
   /**
    * Stores a batch durably before it resolves. Rejects if the batch could not be stored. It is called again after a
    * rejection or a timeout, while the earlier call may still be running; with a longer batch that begins with the
-   * same event if the run was cancelled meanwhile; and with another such batch if the run was retried. Each replaces
-   * what was stored from that event on, so nothing is stored twice. The run waits for it, up to the worker's
-   * `archiveTimeoutMs`, and then continues without a batch that could not be stored.
+   * same event if the run was cancelled meanwhile; and with another such batch if the run was retried, or started
+   * again under its id. Each replaces what was stored from that event on, so nothing is stored twice. The run waits
+   * for it, up to the worker's `archiveTimeoutMs`, and then continues without a batch that could not be stored.
    */
   append(batch: ArchiveBatch): Promise<void>;
   /**
@@ -87,10 +87,13 @@ async function append(root: string, { run, principal, from, records }: ArchiveBa
   // Before the records: a crash in between must not leave records without a principal.
   await noteOwner(folder, { ...principal, runId: run.runId });
   const name = `${String(from).padStart(OFFSET_DIGITS, '0')}.jsonl`;
+  // Listed before the write: a call that is late must not remove what the next execution has stored meanwhile.
+  const replaced = (await batchesIn(folder)).filter((one) => one > name);
   await writeWhole(
     path.join(folder, name),
     records.map((record) => `${JSON.stringify(record)}\n`),
   );
+  for (const one of replaced) await rm(path.join(folder, one), { force: true });
 }
 
 /** Removes a run's folder, the file with its principal last: whoever repeats an interrupted removal finds the run by it. */
@@ -113,19 +116,25 @@ async function runsOf(folder: string, whom: ArchivedPrincipal): Promise<string[]
   return runs;
 }
 
-/** Reads the files of a run. They overlap if the run was reset: records that an earlier file contained are skipped. */
+/** Reads the files of a run, each up to the first event of the next one: a longer batch may have been stored before. */
 async function* read(folder: string): AsyncGenerator<RunRecord> {
-  let offset = 0;
+  const names = await batchesIn(folder);
   let index = 0;
-  for (const name of (await namesIn(folder)).filter((one) => FILE_NAME.test(one))) {
+  for (const [place, name] of names.entries()) {
+    const end = Number.parseInt(names[place + 1] ?? '', 10) || Infinity;
     for await (const line of linesOf(path.join(folder, name))) {
       const record = JSON.parse(line) as RunRecord;
-      if (record.type === 'event' ? record.offset < offset : record.index < index) continue;
-      if (record.type === 'event') offset = record.offset + 1;
-      else index = record.index + 1;
+      if (record.type === 'event' && record.offset >= end) break;
+      if (record.type === 'step' && record.index < index) continue;
+      if (record.type === 'step') index = record.index + 1;
       yield record;
     }
   }
+}
+
+/** Returns the names of a run's batches, in the order of their events. */
+async function batchesIn(folder: string): Promise<string[]> {
+  return (await namesIn(folder)).filter((one) => FILE_NAME.test(one));
 }
 
 /** Yields the lines of a file. Node's own reader also ends a line at U+2028 and U+2029, which JSON has in texts. */

@@ -12,6 +12,9 @@ import type { StoredRun } from '../../src/stores/payload-store.ts';
 /** The number of files and folders that are removed before the process is killed. */
 const removals = vi.hoisted(() => ({ left: Infinity }));
 
+/** Called before a file is written, which waits for it. */
+const writes = vi.hoisted(() => ({ before: (): Promise<void> => Promise.resolve() }));
+
 vi.mock('node:fs/promises', async (importOriginal) => {
   const fs = await importOriginal<typeof FileSystem>();
   /** Removes a folder file by file, in the least convenient order: the order of the real one is unknown. */
@@ -22,7 +25,11 @@ vi.mock('node:fs/promises', async (importOriginal) => {
     removals.left -= 1;
     await fs.rm(target, { recursive: true, force: true });
   };
-  return { ...fs, rm: removeOneByOne };
+  const open: typeof fs.open = async (...args) => {
+    await writes.before();
+    return fs.open(...args);
+  };
+  return { ...fs, open, rm: removeOneByOne };
 });
 
 const run: StoredRun = { namespace: 'default', runId: 'clerk-1' };
@@ -86,10 +93,37 @@ test('texts with any separators of lines, in records longer than what is read at
   expect(await Array.fromAsync(archive.read(run))).toEqual(said);
 });
 
-test('overlapping batches after a reset give each event once', async () => {
+test('a batch that begins in an earlier one replaces what was stored from its first event on', async () => {
   await append(0, 6);
-  await append(4, 10);
-  expect(await Array.fromAsync(archive.read(run))).toEqual(records(0, 10));
+  const later = records(4, 10, 'y');
+  await archive.append({ run, from: 4, through: 10, records: later });
+  expect(await Array.fromAsync(archive.read(run))).toEqual([...records(0, 4), ...later]);
+});
+
+test.each([
+  ['started again under its id', 0],
+  ['reset to an earlier execution', 4],
+])('a run that was %s keeps no event of its earlier record after its own', async (_, from) => {
+  for (const begun of [0, 4, 8]) await append(begun, begun + 4);
+  const now = records(from, from + 2, 'now');
+  await archive.append({ run, from, through: from + 2, records: now });
+  expect(await Array.fromAsync(archive.read(run))).toEqual([...records(0, from), ...now]);
+});
+
+test('a batch that arrives late, after the next one was stored, does not remove it', async () => {
+  await append(0, 2);
+  const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  writes.before = async () => {
+    writes.before = () => Promise.resolve();
+    begun.resolve();
+    await released.promise;
+  };
+  const late = append(0, 4);
+  await begun.promise;
+  await append(4, 6);
+  released.resolve();
+  await late;
+  expect(await Array.fromAsync(archive.read(run))).toEqual(records(0, 6));
 });
 
 test('runs with any id are stored separately, and one is deleted without the others', async () => {
