@@ -188,7 +188,8 @@ const DEFAULT_THRESHOLD = 32_000;
 const POOL_BYTES = 64_000;
 
 /**
- * The maximum size of a decompressed payload, so that a small malicious one cannot exhaust the memory of the process.
+ * The maximum size of a decompressed payload, so that a small malicious one cannot exhaust the memory of the process. Larger payloads are
+ * not compressed: spilled content may have any size.
  */
 const MAX_BYTES = 64 * 1024 * 1024;
 
@@ -196,7 +197,7 @@ const METADATA = { encoding: Buffer.from(ZSTD_ENCODING) };
 const compressInPool = promisify(zlib.zstdCompress);
 const decompressInPool = promisify(zlib.zstdDecompress);
 
-/** Compresses payloads of a minimum size if that makes them smaller, and leaves all others unchanged. */
+/** Compresses payloads of a minimum size, up to 64 MiB, if that makes them smaller, and leaves all others unchanged. */
 export class CompressionCodec implements PayloadCodec {
   readonly #threshold: number;
 
@@ -218,6 +219,7 @@ export class CompressionCodec implements PayloadCodec {
 
 async function compressed(payload: Payload): Promise<Payload> {
   const bytes = packPayload(payload);
+  if (bytes.length > MAX_BYTES) return payload;
   const data = bytes.length < POOL_BYTES ? zlib.zstdCompressSync(bytes) : await compressInPool(bytes);
   const smaller = { metadata: METADATA, data };
   return packPayload(smaller).length < bytes.length ? smaller : payload;

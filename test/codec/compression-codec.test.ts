@@ -33,6 +33,20 @@ describe('compression', () => {
     expect((await codec.decode([encoded ?? {}])).map(plain)).toEqual([plain(payload)]);
   });
 
+  test('restores payloads of any size: one that is larger than what may be decompressed is not compressed', async () => {
+    const codec = new CompressionCodec(true);
+    for (const [size, encoding] of [
+      [60, 'binary/zstd'],
+      [65, 'json/plain'],
+    ] as const) {
+      const payload = text(size * 1_024 * 1_024);
+      const [encoded] = await codec.encode([payload]);
+      expect(metadataOf(encoded, 'encoding')).toBe(encoding);
+      const [decoded] = await codec.decode([encoded ?? {}]);
+      expect(Buffer.compare(decoded?.data ?? Buffer.alloc(0), payload.data ?? Buffer.alloc(0))).toBe(0);
+    }
+  });
+
   test.each([
     { compression: true, threshold: 32_000 },
     { compression: { threshold: 500 }, threshold: 500 },
