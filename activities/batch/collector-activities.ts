@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { activityInfo, asyncLocalStorage, Context, getClient, log } from '@temporalio/activity';
-import { ActivityNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
+import { ActivityNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { ActivityFunctions } from '../../src/core/activity-requests/contracts.ts';
@@ -49,6 +49,7 @@ import {
   COLLECTOR_QUERIES,
 } from '../../src/core/protocol.ts';
 import { priceOf } from '../../src/model/models.ts';
+import { findExecution } from '../../src/temporal/run-workflow.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { withInside } from '../attempts/attempt-info.ts';
 import { failingAs, toFailure } from '../attempts/failure.ts';
@@ -524,17 +525,12 @@ const IS_CANCELLED = 3;
 /** Returns the server's view of the call; undefined if its activity has ended or is cancelled. */
 async function pendingCall(call: BatchedCall): Promise<PendingCall | undefined> {
   const client = getClient();
-  try {
-    const { raw } = await client.workflow.getHandle(call.workflowId, call.runId).describe();
-    const pending = (raw.pendingActivities ?? []).find(({ activityId }) => activityId === call.activityId);
-    if (pending === undefined || pending.activityType?.name !== call.activity || pending.state === IS_CANCELLED) return undefined;
-    const [given] = await decodeArrayFromPayloads(client.options.loadedDataConverter, pending.heartbeatDetails?.payloads);
-    const details = isJsonObject(given) ? given : {};
-    return { call, details, batch: registrationIn(details) };
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+  const found = await findExecution(client, call.workflowId, call.runId);
+  const pending = (found?.raw.pendingActivities ?? []).find(({ activityId }) => activityId === call.activityId);
+  if (pending === undefined || pending.activityType?.name !== call.activity || pending.state === IS_CANCELLED) return undefined;
+  const [given] = await decodeArrayFromPayloads(client.options.loadedDataConverter, pending.heartbeatDetails?.payloads);
+  const details = isJsonObject(given) ? given : {};
+  return { call, details, batch: registrationIn(details) };
 }
 
 /**

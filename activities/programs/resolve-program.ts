@@ -1,6 +1,5 @@
 import { activityInfo, getClient } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
 import type { ActivityFunctions } from '../../src/core/activity-requests/contracts.ts';
 import type { AgentSnapshot, ChildLimits, OwnLimits, ToolSnapshot } from '../../src/core/domain/agent.ts';
 import { defined, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
@@ -31,7 +30,7 @@ import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { executionBeginning } from '../../src/history/execution-reader.ts';
 import { readExecution } from '../../src/history/read-run.ts';
 import type { PriceTable } from '../../src/model/models.ts';
-import { runNotFound } from '../../src/temporal/run-workflow.ts';
+import { describeRun, runNotFound } from '../../src/temporal/run-workflow.ts';
 import {
   checkSnapshotSize,
   commonFields,
@@ -270,12 +269,7 @@ function readProgramActivity({ stepValues }: ActivityRuntime): (input: ReadProgr
 
 async function readEarlierRun(store: OutputStore, { runId }: ReadProgramInput): Promise<EarlierRun> {
   const client = getClient();
-  const { runId: executionId, status } = await client.workflow
-    .getHandle(runId)
-    .describe()
-    .catch((error: unknown) => {
-      throw error instanceof WorkflowNotFoundError ? runNotFound(client, runId) : error;
-    });
+  const { runId: executionId, status } = await describeRun(client, runId);
   const run = (await readExecution(client, runId, executionId))?.run;
   // The caller must not learn that another principal's run exists, nor get any of its data.
   if (run === undefined || !isSameIdentity(run.principal ?? {}, (await ownPrincipal(client)) ?? {})) throw runNotFound(client, runId);

@@ -1,6 +1,5 @@
 import { activityInfo, getClient } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
 import { errorCode, LonghaulError } from '../../src/core/domain/errors.ts';
 import { defined } from '../../src/core/domain/json.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
@@ -14,7 +13,7 @@ import {
   type RequestCancelInput,
 } from '../../src/core/protocol.ts';
 import { readExecution, recordedTurn, turnOfEndedSession, type WantedTurn } from '../../src/history/read-run.ts';
-import { hasEndedAs, requestCancel, runOutcome } from '../../src/temporal/run-workflow.ts';
+import { describeRun, findExecution, hasEndedAs, requestCancel, runOutcome } from '../../src/temporal/run-workflow.ts';
 import { failingAs } from '../attempts/failure.ts';
 import { openingOfCall, queryHandle } from './query-run.ts';
 
@@ -41,7 +40,7 @@ const readResult: (input: ReadResultInput) => Promise<RunResultFields | null> = 
 
 /** Returns the original result of a run, with an output of any size. Undefined if the server has removed its history. */
 async function recordedResult(client: Client, runId: string): Promise<RunResultFields | undefined> {
-  const { runId: executionId } = await client.workflow.getHandle(runId).describe();
+  const { runId: executionId } = await describeRun(client, runId);
   return (await readExecution(client, runId, executionId))?.run.result;
 }
 
@@ -100,15 +99,11 @@ const checkParent: (input: CheckParentInput) => Promise<CheckParentOutput> = fai
  * another first execution than `firstRunId` is a different run with the same id.
  */
 async function hasEnded(client: Client, runId: string, firstRunId?: string): Promise<boolean> {
-  try {
-    const { status, raw } = await client.workflow.getHandle(runId).describe();
-    const first = raw.workflowExecutionInfo?.firstRunId || undefined;
-    if (firstRunId !== undefined && first !== undefined && first !== firstRunId) return true;
-    return hasEndedAs(status.name);
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return true;
-    throw error;
-  }
+  const found = await findExecution(client, runId);
+  if (found === undefined) return true;
+  const first = found.raw.workflowExecutionInfo?.firstRunId || undefined;
+  if (firstRunId !== undefined && first !== undefined && first !== firstRunId) return true;
+  return hasEndedAs(found.status.name);
 }
 
 /**

@@ -16,6 +16,7 @@ import { ATTRIBUTES as A, OPERATIONS } from '../../src/telemetry/names.ts';
 import type { ApiSpan, Attributes } from '../../src/telemetry/provider.ts';
 import { commonAttributes, lossSpan, parentOfCall, usageAttributes } from '../../src/telemetry/run-spans.ts';
 import type { Telemetry } from '../../src/telemetry/telemetry.ts';
+import { findExecution } from '../../src/temporal/run-workflow.ts';
 import { attemptInfo } from '../attempts/attempt-info.ts';
 import { attemptNumber } from '../attempts/attempt.ts';
 import { thrownCode } from '../models/errors/error-rules.ts';
@@ -361,8 +362,8 @@ export async function fateOfAttempt({ tookMs, isCancelled }: { tookMs: number; i
 function pendingActivity(activityId: string): Promise<{ pending: PendingActivity | undefined } | undefined> {
   const { workflowId = '', runId = '' } = activityInfo().workflowExecution ?? {};
   return withinAnswer(getClient(), async (client) => {
-    const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
-    return { pending: raw.pendingActivities?.find((one) => one.activityId === activityId) };
+    const found = await findExecution(client, workflowId, runId);
+    return found && { pending: found.raw.pendingActivities?.find((one) => one.activityId === activityId) };
   });
 }
 

@@ -3,6 +3,7 @@ import { AGENT_RUN, PROGRAM_RUN } from '../../src/core/protocol.ts';
 import { recordedTrace } from '../../src/history/recorded-trace.ts';
 import { callSpans, runSpans } from '../../src/telemetry/run-spans.ts';
 import type { SpanRecord } from '../../src/telemetry/span-record.ts';
+import { withoutMemos } from '../../src/temporal/run-workflow.ts';
 import type { RepairedTraces, SettledCalls, Telemetry } from '../../src/telemetry/telemetry.ts';
 
 /** The number of runs that are read concurrently. */
@@ -22,7 +23,7 @@ export async function repairTraces(telemetry: Telemetry, client: Client, { since
   const query = `WorkflowType IN (${types}) AND (CloseTime >= '${since.toISOString()}' OR ExecutionStatus = 'Running')`;
   // The list has a run once per execution.
   const runIds = new Set<string>();
-  for await (const { workflowId } of client.workflow.list({ query })) runIds.add(workflowId);
+  for await (const { workflowId } of withoutMemos(client).workflow.list({ query })) runIds.add(workflowId);
   const queue = [...runIds];
   const read = async (): Promise<void> => {
     for (let runId = queue.pop(); runId !== undefined; runId = queue.pop()) {

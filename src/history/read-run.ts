@@ -25,7 +25,7 @@ import type { Ending, RunPosition } from '../core/kernel/next-step.ts';
 import { BEGINNING, closeRun, type LoopEnd } from '../core/kernel/run-loop.ts';
 import type { RunState } from '../core/kernel/run-state.ts';
 import type { ArchiveEventsInput, CallModelInput, CallModelOutput } from '../core/protocol.ts';
-import { runOutcome } from '../temporal/run-workflow.ts';
+import { describeRun, runOutcome } from '../temporal/run-workflow.ts';
 import {
   type ChainedExecution,
   type ExecutionBeginning,
@@ -407,7 +407,7 @@ function isTurn(result: TurnResultFields, { turn, call }: WantedTurn): boolean {
 
 /** Returns the result of a turn from the session's histories, newest first. Undefined if it has not ended or its history was removed. */
 export async function recordedTurn(client: Client, sessionId: string, wanted: WantedTurn): Promise<TurnResultFields | undefined> {
-  const { runId } = await client.workflow.getHandle(sessionId).describe();
+  const { runId } = await describeRun(client, sessionId);
   let executionId: string | undefined = runId;
   while (executionId !== undefined) {
     const read = await readExecution(client, sessionId, executionId);

@@ -3,6 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import type { Info } from '@temporalio/activity';
 import { ActivityCancellationDetails, defaultPayloadConverter } from '@temporalio/common';
 import type { Client } from '@temporalio/client';
+import { temporal } from '@temporalio/proto';
 import { DefaultLogger, type LogEntry } from '@temporalio/worker';
 import { AbortRegistry } from '../../activities/attempts/attempt.ts';
 import { ToolSemaphore } from '../../activities/tool-calls/execute-tool.ts';
@@ -66,6 +67,16 @@ export interface ActivityEnvironment {
   shutDown(): void;
 }
 
+/** The server's description of the run. */
+const DESCRIPTION = temporal.api.workflowservice.v1.DescribeWorkflowExecutionResponse.fromObject({
+  workflowExecutionInfo: {
+    execution: { workflowId: 'run-1', runId: 'execution-1' },
+    type: { name: 'agentRun' },
+    status: 1,
+    startTime: { seconds: 1, nanos: 0 },
+  },
+});
+
 /** Makes an environment. By default the run has one event, a message of a user. */
 export function activityEnvironment(options: EnvironmentOptions = {}): ActivityEnvironment {
   const {
@@ -96,10 +107,13 @@ export function activityEnvironment(options: EnvironmentOptions = {}): ActivityE
     withDeadline: run,
     withAbortSignal: run,
     workflow: {
-      getHandle: () => ({ query, describe: () => soon({ raw: { pendingActivities } }) }),
+      getHandle: () => ({ query }),
       signalWithStart: async (_: string, { workflowId }: { workflowId: string }) => void signalled.push(workflowId),
     },
-    options: { loadedDataConverter: converter },
+    options: {
+      loadedDataConverter: converter,
+      interceptors: { workflow: [{ describe: () => soon({ ...DESCRIPTION, pendingActivities }) }] },
+    },
   };
   const client = parts as unknown as Client;
   const workflowExecution = { workflowId: 'run-1', runId: 'execution-1' };

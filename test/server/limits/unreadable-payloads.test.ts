@@ -1,10 +1,14 @@
 import type { Payload } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { connect, type RunHandle } from '../../../src/client/index.ts';
+import { repairTraces } from '../../../activities/telemetry/repair-traces.ts';
+import { connect, type LonghaulClient, type RunHandle } from '../../../src/client/index.ts';
 import { type CodecOptions, ENCRYPTED_ENCODING, KEY_ID } from '../../../src/codec/encryption.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { type ApprovalsPage, QUERIES, scopedName, SIGNALS, UPDATES } from '../../../src/core/protocol.ts';
+import { idGenerator } from '../../../src/telemetry/ids.ts';
+import { Telemetry } from '../../../src/telemetry/telemetry.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
+import { plainApi, RecordingSdk } from '../../telemetry/recording-sdk.ts';
 import { codecWith } from '../codec/codec-agents.ts';
 import { clerk, refund } from '../approvals/decision-agents.ts';
 import { plainPayload, RawCaller, rawPayload } from './raw-payloads.ts';
@@ -30,6 +34,7 @@ const KINDS = Object.keys(GARBAGE);
 
 interface Bed extends AsyncDisposable {
   testbed: Testbed;
+  client: LonghaulClient;
   raw: RawCaller;
   handle(runId: string): RunHandle;
 }
@@ -50,6 +55,7 @@ async function open(workerCodec: CodecOptions | undefined): Promise<Bed> {
   });
   return {
     testbed,
+    client,
     raw: new RawCaller(testbed, client),
     handle: (runId) => client.handle(runId),
     [Symbol.asyncDispose]: async () => {
@@ -128,8 +134,9 @@ describe.each(WAYS)('on %s', (_, workerCodec) => {
     expect(await record()).toEqual(told);
   });
 
-  test('unreadable memos and headers block neither a run nor a list of runs', async () => {
+  test('unreadable memos and headers block neither a run nor a list of runs, nor the repair of traces', async () => {
     await using bed = await open(workerCodec);
+    const begun = Date.now();
     await proveKey(bed);
     const garbage = Object.fromEntries(kinds.map((kind, index) => [`m${index}`, GARBAGE[kind]?.[0] as Payload]));
     const runId = await bed.raw.start({ input: [plainPayload({ agent: 'clerk', input: 'pay' })], memo: garbage, headers: garbage });
@@ -147,6 +154,11 @@ describe.each(WAYS)('on %s', (_, workerCodec) => {
       return listed.length > 0;
     }, 'the run is listed');
     expect(listed).toEqual([runId]);
+    const sdk = new RecordingSdk(idGenerator);
+    const telemetry = new Telemetry(plainApi(sdk), { tracerProvider: sdk });
+    await repairTraces(telemetry, bed.client.temporal, { since: new Date(begun), calls: undefined });
+    const { spanId } = await run.traceContext();
+    expect(sdk.exported.map((span) => span.spanId)).toContain(spanId);
   });
 });
 
