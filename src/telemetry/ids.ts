@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { UsageError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/json.ts';
 import { readTraceparent } from '../core/domain/run-input.ts';
 import type { TracedLoss } from '../core/domain/traced-part.ts';
 
@@ -28,8 +29,8 @@ export interface RunTrace {
   traceId: string;
   /** The caller's span, or the span of the parent's call. Absent: the run is the root of its trace. */
   parentSpanId?: string;
-  /** False if the caller has decided not to record this trace. */
-  isSampled: boolean;
+  /** Whether the caller records this trace. Absent: there is no caller's trace, and the worker's ratio decides. */
+  isSampled?: boolean;
   /** True for a session of callers, each of whose turns is a trace. */
   isSession?: true;
   /** The turn at this place. Absent: the place of the whole run. */
@@ -67,15 +68,15 @@ export function attemptSpanId(run: TracedRun, subject: 'chat' | 'tool', attempte
 /** Returns the place of a run that begins a trace, or continues the caller's. */
 export function traceOfStart(run: TracedRun, traceparent: string | undefined): RunTrace {
   const caller = traceparent === undefined ? undefined : readTraceparent(traceparent);
-  if (caller === undefined) return { run, traceId: traceIdOf(run), isSampled: true };
+  if (caller === undefined) return { run, traceId: traceIdOf(run) };
   return { run, traceId: caller.traceId, parentSpanId: caller.spanId, isSampled: caller.isSampled };
 }
 
 /** Returns the place of a turn of a session. The first turn is in the caller's trace, each later one has a separate trace. */
 export function traceOfTurn(session: RunTrace, turn: number): RunTrace {
   if (turn <= 1) return { ...session, turn };
-  const { run, isSampled } = session;
-  return { run, traceId: digest(TRACE_ID_LENGTH, ['trace', ...identityOf(run), turn]), isSampled, isSession: true, turn };
+  const { run } = session;
+  return { run, traceId: digest(TRACE_ID_LENGTH, ['trace', ...identityOf(run), turn]), isSession: true, turn };
 }
 
 /** A cache of root span ids, which each call of a run needs. */
@@ -91,7 +92,8 @@ export function rootSpanId(place: RunTrace): string {
 
 /** Returns the place of a child run: below the call that started it. */
 export function traceOfChild(run: TracedRun, parent: RunTrace): RunTrace {
-  return { run, traceId: parent.traceId, parentSpanId: spanIdOf(parent.run, 'child', run.runId), isSampled: parent.isSampled };
+  const { run: above, traceId, isSampled } = parent;
+  return { run, traceId, parentSpanId: spanIdOf(above, 'child', run.runId), ...defined({ isSampled }) };
 }
 
 function identityOf({ namespace, runId, firstExecutionId }: TracedRun): string[] {

@@ -25,7 +25,7 @@ export interface TelemetryOptions {
   meterProvider?: MeterProvider;
   /**
    * The fraction of traces to record, from 0 to 1. Decided by trace id, so that all processes record the same ones.
-   * A caller's `traceparent` decides for its own trace. Default 1.
+   * A caller's `traceparent` decides for its own trace, unless the fraction is 0. Default 1.
    */
   sampleRatio?: number;
 }
@@ -257,8 +257,8 @@ export class Telemetry {
     this.#timer ??= setTimeout(() => this.#handOver(performance.now()), Math.ceil(next.dueAt - performance.now())).unref();
   }
 
-  #isRecorded(traceId: string, isSampled: boolean): boolean {
-    return this.hasSpans && isSampled && isInSample(traceId, this.#ratio);
+  #isRecorded(traceId: string, isSampled: boolean | undefined): boolean {
+    return this.hasSpans && this.#ratio > 0 && (isSampled ?? isInSample(traceId, this.#ratio));
   }
 
   #start({ name, kind = 'internal', traceId, spanId, parentSpanId, attributes, startTime, links }: StartedSpan): ApiSpan {

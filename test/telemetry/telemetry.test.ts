@@ -2,7 +2,16 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { readTraceparent } from '../../src/core/domain/run-input.ts';
-import { idGenerator, isInSample, spanIdOf, traceIdOf, traceOfStart } from '../../src/telemetry/ids.ts';
+import {
+  idGenerator,
+  isInSample,
+  type RunTrace,
+  spanIdOf,
+  traceIdOf,
+  traceOfChild,
+  traceOfStart,
+  traceOfTurn,
+} from '../../src/telemetry/ids.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { prometheusMetrics } from '../../src/telemetry/prometheus.ts';
 import { telemetry, Telemetry } from '../../src/telemetry/telemetry.ts';
@@ -90,6 +99,27 @@ describe('telemetry', () => {
     const unsampled = traceOfStart(RUN, '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00');
     expect(new Telemetry(plainApi(sdk), {}).start(unsampled, start)).toBeUndefined();
     expect(new Telemetry(plainApi(sdk), { sampleRatio: 0 }).start(traceOfStart(RUN, undefined), start)).toBeUndefined();
+  });
+
+  test('records the trace of a caller who records it, at any ratio but 0, and leaves later turns of its session to the ratio', () => {
+    const sdk = new RecordingSdk(idGenerator);
+    const start = { name: 'chat m', spanId: spanIdOf(RUN, 'chat', 1, 1), attributes: ATTRIBUTES };
+    const recorded = (trace: RunTrace, sampleRatio: number): boolean =>
+      new Telemetry(plainApi(sdk), { sampleRatio }).start(trace, start) !== undefined;
+    const session = (flag: string): RunTrace => ({
+      ...traceOfStart(RUN, `00-0af7651916cd43dd8448eb211c000000-b7ad6b7169203331-${flag}`),
+      isSession: true,
+    });
+    for (const [flag, isSampled] of [
+      ['01', true],
+      ['00', false],
+    ] as const) {
+      const first = traceOfTurn(session(flag), 1);
+      expect([1e-9, 1].map((ratio) => recorded(first, ratio))).toEqual([isSampled, isSampled]);
+      expect(recorded(traceOfChild({ ...RUN, runId: 'clerk-1/child' }, first), 1e-9)).toBe(isSampled);
+      expect(recorded(first, 0)).toBe(false);
+      expect([1e-9, 1].map((ratio) => recorded(traceOfTurn(session(flag), 2), ratio))).toEqual([false, true]);
+    }
   });
 
   test('counts the spans that a throwing SDK has lost, and throws nothing itself', () => {
