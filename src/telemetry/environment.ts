@@ -21,8 +21,9 @@ export interface OtelEnvironment {
 
 const PROMETHEUS = { host: 'localhost', port: '9464' };
 
-/** Reads the `OTEL_*` variables. */
-export function otelEnvironment(env: Readonly<Record<string, string | undefined>>): OtelEnvironment {
+/** Reads the `OTEL_*` variables. An empty one is not set, as OpenTelemetry says: Compose files write `OTEL_…: ${OTEL_…:-}`. */
+export function otelEnvironment(variables: Readonly<Record<string, string | undefined>>): OtelEnvironment {
+  const env = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''));
   const isDisabled = env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true';
   const hasPage = env['OTEL_METRICS_EXPORTER'] === 'prometheus' && !isDisabled;
   return {
@@ -76,7 +77,7 @@ function decoded(value: string): string {
 
 function ratioOf(env: Readonly<Record<string, string | undefined>>): number | undefined {
   const sampler = env['OTEL_TRACES_SAMPLER']?.replace(/^parentbased_/, '');
-  if (sampler === undefined || sampler === '') return undefined;
+  if (sampler === undefined) return undefined;
   if (sampler === 'always_on') return 1;
   if (sampler === 'always_off') return 0;
   const ratio = Number(env['OTEL_TRACES_SAMPLER_ARG'] ?? '1');

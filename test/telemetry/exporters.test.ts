@@ -148,6 +148,24 @@ describe('telemetry from the variables of OpenTelemetry', () => {
     [{ OTEL_TRACES_SAMPLER: 'always_off' }, { ratio: 0 }],
     [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c:1/spans' }, { target: { url: 'http://c:1/spans' } }],
     [{ OTEL_METRICS_EXPORTER: 'prometheus', OTEL_EXPORTER_PROMETHEUS_PORT: '9999' }, { page: { host: 'localhost', port: 9999 } }],
+    // An empty variable is not set.
+    [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '' }, { ratio: 1 }],
+    [{ OTEL_TRACES_SAMPLER: '', OTEL_TRACES_SAMPLER_ARG: '' }, { ratio: undefined }],
+    [
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:1',
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: '',
+        OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+        OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: '',
+        OTEL_EXPORTER_OTLP_HEADERS: 'a=b',
+        OTEL_EXPORTER_OTLP_TRACES_HEADERS: '',
+      },
+      { target: { url: 'http://c:1/v1/traces', form: 'binary', headers: { a: 'b' } } },
+    ],
+    [
+      { OTEL_METRICS_EXPORTER: 'prometheus', OTEL_EXPORTER_PROMETHEUS_HOST: '', OTEL_EXPORTER_PROMETHEUS_PORT: '' },
+      { page: { host: 'localhost', port: 9464 } },
+    ],
   ])('reads %j', (env, expected) => {
     expect(otelEnvironment(env)).toMatchObject(expected);
   });
