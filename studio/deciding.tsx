@@ -92,8 +92,9 @@ export function useDecision(approval: Approval, onRefused: (text: string) => voi
         const problem = movedOn ?? (failure instanceof Error ? failure.message : String(failure));
         // What is still there may be decided once more, and go in that moment: then the next one is not decided by the same key.
         if (isKnown || isShown()) decidedHere.delete(approval);
-        // If it was taken, the part goes with its error as soon as the list knows.
-        if (!isKnown || !isShown()) untaken.value = { approval, isKnown, problem };
+        // The part goes with what it says as soon as the list knows: if it was taken after all, or if somebody else has decided.
+        const goes = !isKnown || movedOn === TEXTS.decidedMeanwhile;
+        if (goes || !isShown()) untaken.value = { approval, isKnown, problem };
         if (!isShown()) return;
         if (movedOn !== undefined) onRefused(movedOn);
         else setError(failure);

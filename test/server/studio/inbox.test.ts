@@ -160,6 +160,28 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     expect(decisions).toEqual(['approve']);
   });
 
+  test('of two who decide one call at once, the one whose decision was not taken reads so, also on the page of the run', async () => {
+    const run = await waitingRun();
+    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
+    await shows(page, 'within 30 days');
+    await page.getByRole('button', { name: 'Approve' }).waitFor();
+    // The form stays until the refusal has come, and goes then.
+    const refused = page.waitForResponse((response) => response.request().method() === 'POST' && response.status() === 409);
+    const isRefused = refused.then(() => new Promise((resolve) => setTimeout(resolve, 200)));
+    await page.route('**/approvals*', async (route) => {
+      if (route.request().method() === 'GET') await isRefused;
+      await route.continue();
+    });
+    const [pending] = (await run.approvals()).pending;
+    await run.reject(pending!, { reason: 'Not without a photo' });
+    await run.result();
+    await press(page, 'Approve');
+    await expect.poll(() => page.locator('.decision').count(), { timeout: 20_000 }).toBe(0);
+    const note = page.getByRole('alert').filter({ hasText: 'Your decision was not taken' });
+    expect(await note.innerText()).toContain('Somebody has decided it meanwhile.');
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   test('the page does not claim that a decision failed if it was taken and only its answer is lost', async () => {
     const run = await waitingRun();
     const page = await studio.page('#/inbox');
