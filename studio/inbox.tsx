@@ -169,7 +169,8 @@ function useKeptFocus(current: string): void {
 function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const newest = useRef(keys);
   newest.current = keys;
-  useEffect(() => {
+  // No key comes between what is drawn and this: a busy page paints late, and its reader does not press twice.
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const { target, key, ctrlKey, altKey, metaKey, repeat, defaultPrevented } = event;
       // One press does one thing: what it has changed is drawn before the next listener gets it.

@@ -76,6 +76,21 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     await shows(page, '1 decision waiting');
   });
 
+  test('a key that is pressed as soon as a decision is drawn counts', async () => {
+    await waitingRun();
+    const page = await studio.page('#/agents');
+    await page.locator('.badge').waitFor();
+    // Before the page is painted, and so before any person.
+    await page.evaluate(`new MutationObserver((_, watch) => {
+      if (![...document.querySelectorAll('.decision button')].some((button) => button.textContent === 'Edit')) return;
+      watch.disconnect();
+      dispatchEvent(new KeyboardEvent('keydown', { key: 'e', cancelable: true }));
+    }).observe(document.body, { childList: true, subtree: true })`);
+    await press(page, /^Inbox/);
+    await shows(page, 'Approve as edited');
+    expect(await page.locator('.edit').count()).toBe(1);
+  });
+
   test('a run that asks a second time is answered a second time', async () => {
     const run = await waitingRun('asker', 'Paint it, also inside');
     const page = await studio.page('#/inbox');
