@@ -8,6 +8,12 @@ interface Amount {
   cost: number | undefined;
 }
 
+/** Returns a mark of the axis of costs, which is never written with an exponent. */
+const costMark = (cost: number): string => `$${cost.toLocaleString('en', { maximumSignificantDigits: 4, useGrouping: false })}`;
+
+/** Returns the pixels that the marks of an axis need: those of calls that cost little are long. */
+const widthOf = (_: uPlot, marks: readonly string[] | null): number => Math.max(60, ...(marks ?? []).map(({ length }) => 14 + 7 * length));
+
 /** Draws tokens and cost by step. Returns the end of it. */
 export function drawChart(place: HTMLElement, amounts: readonly Amount[]): () => void {
   const hasCost = amounts.some(({ cost }) => cost !== undefined);
@@ -25,7 +31,7 @@ export function drawChart(place: HTMLElement, amounts: readonly Amount[]): () =>
         { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000] },
         { ...axis, scale: 'tokens', size: 60, values: (_, all) => all.map(digits) },
         ...(hasCost
-          ? [{ ...axis, scale: 'cost', side: 1 as const, size: 60, values: (_: uPlot, all: number[]) => all.map((value) => `$${value}`) }]
+          ? [{ ...axis, scale: 'cost', side: 1 as const, size: widthOf, values: (_: uPlot, all: number[]) => all.map(costMark) }]
           : []),
       ],
       series: [

@@ -30,9 +30,34 @@ export function number(amount: number | undefined): string {
   return amount === undefined ? '' : digits(amount);
 }
 
+/** The least amount that is written with all of its digits, in US dollars. */
+const LEAST = 0.000001;
+
+/** Returns US dollars as `longhaul show` writes them: with two decimals if that is exact, and with more for single calls. What costs something is never $0. */
 export function dollars(amount: number | undefined): string {
   if (amount === undefined) return '';
-  return `$${amount.toFixed(amount !== 0 && amount < 0.1 ? 5 : 2)}`;
+  if (amount > 0 && amount < LEAST / 2) return `< $${LEAST.toFixed(6)}`;
+  if (Number(amount.toFixed(2)) === amount) return `$${amount.toFixed(2)}`;
+  return `$${amount.toFixed(amount < 0.001 ? 6 : 4)}`;
+}
+
+/** Tokens and costs, as providers report them or as they were estimated. */
+interface Usage {
+  totalTokens: number;
+  costUsd?: number;
+}
+
+/** Returns what was used, reported and estimated together. The cost is undefined if no price was known. */
+export function spent(
+  usage: (Usage & { estimated?: Usage }) | null | undefined,
+  estimated = usage?.estimated,
+): { tokens: number; cost: number | undefined } {
+  const all = [usage, estimated].filter((one) => one !== undefined && one !== null);
+  const costs = all.flatMap(({ costUsd }) => (costUsd === undefined ? [] : [costUsd]));
+  return {
+    tokens: all.reduce((sum, { totalTokens }) => sum + totalTokens, 0),
+    cost: costs.length === 0 ? undefined : costs.reduce((sum, cost) => sum + cost, 0),
+  };
 }
 
 /** Returns a moment in the reader's own time, without the day if it is today. What is no time is shown as it is: the page must not end with it. */

@@ -4,7 +4,7 @@ import { ask, connection, Refused } from './api.ts';
 import type { RunStatus, RunTree, StatusView } from './api-types.ts';
 import { RunControls } from './controls.tsx';
 import { endingTexts } from './ending.ts';
-import { costText, moment, number, span, tone } from './format.ts';
+import { costText, moment, number, span, spent, tone } from './format.ts';
 import { Graph } from './graph.tsx';
 import { agentGraph, hasOthers, programGraph } from './graph-parts.ts';
 import { useOthers } from './others.ts';
@@ -243,15 +243,13 @@ function treeSize({ children }: RunTree): number {
 function Facts({ view, tree, record }: { view: StatusView | undefined; tree: RunTree | undefined; record: RunRecord }): JSX.Element | null {
   if (view === undefined) return null;
   const usage = tree?.treeUsage ?? view.treeUsage ?? view.usage;
+  const { tokens, cost } = spent(usage);
   const { startTime, about, currentStep, toolCallsTotal, limits } = view;
   const seconds = record.result?.durationSeconds;
   const facts: [string, JSX.Element | string | undefined][] = [
     [TEXTS.columns.steps, `${number(currentStep)}${limits === undefined ? '' : ` / ${number(limits.steps)}`}`],
-    [
-      TEXTS.columns.tokens,
-      `${number(usage.totalTokens)}${tree !== undefined && treeSize(tree) > 1 ? ` ${TEXTS.tree(treeSize(tree))}` : ''}`,
-    ],
-    [TEXTS.columns.cost, costText(usage.costUsd)],
+    [TEXTS.columns.tokens, `${number(tokens)}${tree !== undefined && treeSize(tree) > 1 ? ` ${TEXTS.tree(treeSize(tree))}` : ''}`],
+    [TEXTS.columns.cost, usage.llmCalls === 0 ? undefined : costText(cost)],
     [TEXTS.toolCalls, number(toolCallsTotal)],
     [TEXTS.columns.started, moment(startTime)],
     [TEXTS.columns.duration, seconds === undefined || seconds === null ? undefined : span(seconds * 1_000)],
@@ -364,7 +362,7 @@ function Branch({ runs }: { runs: readonly RunTree[] }): JSX.Element {
           <RunLink runId={runId}>
             <Name of={agentName} />
           </RunLink>{' '}
-          <Status of={status} /> <span class="dim">{TEXTS.tokens(treeUsage.totalTokens)}</span>
+          <Status of={status} /> <span class="dim">{TEXTS.tokens(spent(treeUsage).tokens)}</span>
           {children.length > 0 && <Branch runs={children} />}
         </li>
       ))}

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { hrefTo } from './address.ts';
 import type { Event } from './api-types.ts';
-import { dollars, moment, span } from './format.ts';
+import { dollars, moment, span, spent } from './format.ts';
 import { Call, HookLine } from './call.tsx';
 import { Fold, Note, ProblemNote } from './parts.tsx';
 import { decisionTone } from './notes.ts';
@@ -182,7 +182,8 @@ function MessageRow({ row: { event, messages }, open, onToggle }: MessageRowOpti
 
 function AnswerTitle({ row }: { row: AnswerRow }): JSX.Element {
   const { event, number, at, calls, text, step } = row;
-  const { usage, caller } = event;
+  const { usage, estimated, caller } = event;
+  const { tokens, cost } = spent(usage, estimated);
   const isCode = caller === 'code';
   return (
     <>
@@ -193,10 +194,10 @@ function AnswerTitle({ row }: { row: AnswerRow }): JSX.Element {
       <Line of={text} limit={100} />
       {step?.final === true && <span class="tag warn">{TEXTS.final}</span>}
       {event.interrupted === true && <span class="tag warn">{TEXTS.interrupted}</span>}
-      {usage !== undefined && usage !== null && (
+      {(tokens > 0 || cost !== undefined) && (
         <span class="dim amounts">
-          {TEXTS.tokens(usage.totalTokens)}
-          {usage.costUsd !== undefined && ` · ${dollars(usage.costUsd)}`}
+          {TEXTS.tokens(tokens)}
+          {cost !== undefined && ` · ${dollars(cost)}`}
         </span>
       )}
       <Time of={event} />

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { ask, connection } from './api.ts';
 import type { Timeline, TimelineSpan } from './api-types.ts';
 import { loadLazily } from './lazy.ts';
-import { costText, number, span } from './format.ts';
+import { costText, number, span, spent } from './format.ts';
 import { dueIn, FIRST_PAGES, type Reading, settledPages, withFirstStatus } from './pace.ts';
 import { ProblemNote } from './parts.tsx';
 import type { RunRecord } from './record.ts';
@@ -190,15 +190,7 @@ interface StepAmount {
 export function amounts(record: RunRecord): StepAmount[] {
   return record.rows.flatMap((row) => {
     if (row.kind !== 'answer' || row.event.usage === undefined) return [];
-    const { usage, estimated } = row.event;
-    return [
-      {
-        step: row.number,
-        at: row.at,
-        tokens: (usage?.totalTokens ?? 0) + (estimated?.totalTokens ?? 0),
-        cost: usage?.costUsd ?? estimated?.costUsd,
-      },
-    ];
+    return [{ step: row.number, at: row.at, ...spent(row.event.usage, row.event.estimated) }];
   });
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { fromNow, moment, span } from '../../studio/format.ts';
+import { dollars as printed } from '../../src/core/domain/usage.ts';
+import { dollars, fromNow, moment, span, spent } from '../../studio/format.ts';
 
 test('a time span is written in the unit that it is rounded to', () => {
   expect([0, 0.4, 1, 840, 999.4, 999.6, 3_210, 59_940].map(span)).toEqual([
@@ -23,4 +24,19 @@ test('how long ago something was is written in whole seconds', () => {
 
 test('what is no time is shown as it is', () => {
   expect(['', 'soon'].map(moment)).toEqual(['', 'soon']);
+});
+
+test('dollars are written as by the command line, and what costs something is never $0', () => {
+  const amounts = [0, 0.0000001, 0.0000021, 0.00006, 0.0021, 0.1873, 0.5, 12, 12.34567];
+  const written = ['$0.00', '< $0.000001', '$0.000002', '$0.000060', '$0.0021', '$0.1873', '$0.50', '$12.00', '$12.3457'];
+  expect(amounts.map(dollars)).toEqual(written);
+  expect(amounts.map(printed)).toEqual(written);
+});
+
+test('what was used is what providers report and what was estimated, together', () => {
+  const estimated = { totalTokens: 5, costUsd: 0.5 };
+  expect(spent({ totalTokens: 10, costUsd: 1, estimated })).toEqual({ tokens: 15, cost: 1.5 });
+  expect(spent({ totalTokens: 10 }, estimated)).toEqual({ tokens: 15, cost: 0.5 });
+  expect(spent(null, estimated)).toEqual({ tokens: 5, cost: 0.5 });
+  expect(spent(undefined)).toEqual({ tokens: 0, cost: undefined });
 });

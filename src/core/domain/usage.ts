@@ -199,8 +199,9 @@ export function cachedText({ promptTokens, cachedTokens = 0 }: Pick<UsageStats, 
   return cachedTokens > 0 && promptTokens > 0 ? `${Math.floor((cachedTokens / promptTokens) * 100)} % cached` : undefined;
 }
 
-/** Formats US dollars: with two decimals if that is exact, and with more for the cost of single calls. */
+/** Formats US dollars: with two decimals if that is exact, and with more for the cost of single calls. What costs something is never $0. */
 export function dollars(amount: number): string {
+  if (amount > 0 && amount < 0.000_000_5) return '< $0.000001';
   if (Number(amount.toFixed(2)) === amount) return `$${amount.toFixed(2)}`;
   return `$${amount.toFixed(amount < 0.001 ? 6 : 4)}`;
 }
