@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { compilerOutput } from './compiler-output.ts';
 import { MISTAKES } from './mistakes.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const RECORDED = fileURLToPath(new URL('mistakes.txt', import.meta.url));
 
 /** The most lines of a message: more is a page of generics. */
@@ -22,37 +20,11 @@ interface Compiled {
 
 /** Compiles each mistake as a user's file against the built types, and returns what the compiler prints for each. */
 async function compiled(): Promise<Compiled[]> {
-  const folder = join(ROOT, '.cache', `mistakes-${process.pid}`);
-  await mkdir(folder, { recursive: true });
-  try {
-    const imports = "import { defineAgent, defineTool, type RunContext } from 'longhaul';\nimport { z } from 'zod';\n";
-    await Promise.all(
-      MISTAKES.map(({ code }, index) =>
-        writeFile(
-          join(folder, `m${index}.ts`),
-          `${imports}export type Used = RunContext | typeof defineTool | typeof defineAgent | typeof z;\n${code}\n`,
-        ),
-      ),
-    );
-    const options = {
-      module: 'nodenext',
-      target: 'es2024',
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      skipLibCheck: true,
-      noEmit: true,
-      types: [],
-    };
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, include: ['*.ts'] }));
-    const output = await new Promise<string>((resolve) => {
-      execFile(join(ROOT, 'node_modules/.bin/tsc'), ['-p', '.', '--pretty', 'false'], { cwd: folder, maxBuffer: 16_000_000 }, (_, stdout) =>
-        resolve(stdout),
-      );
-    });
-    return MISTAKES.map((_, index) => messagesOf(output, `m${index}.ts`));
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const imports = "import { defineAgent, defineTool, type RunContext } from 'longhaul';\nimport { z } from 'zod';\n";
+  const used = 'export type Used = RunContext | typeof defineTool | typeof defineAgent | typeof z;\n';
+  const files = Object.fromEntries(MISTAKES.map(({ code }, index) => [`m${index}.ts`, `${imports}${used}${code}\n`]));
+  const output = await compilerOutput(files, { exactOptionalPropertyTypes: true });
+  return MISTAKES.map((_, index) => messagesOf(output, `m${index}.ts`));
 }
 
 /** Returns the messages about a file: each begins with its name, and continues on lines that are indented. */

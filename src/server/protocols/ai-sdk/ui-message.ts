@@ -10,8 +10,8 @@ import { defined, type JsonValue } from '../../../core/domain/json.ts';
 import type { StopReason } from '../../../core/domain/run.ts';
 import type { AggregatedUsage } from '../../../core/domain/usage.ts';
 
-/** The decision on a call in a part of a message. */
-export interface UiApproval {
+/** The request for a decision in the part of a call. */
+export interface UiAskedApproval {
   /** The id of the approval, which the page sends back with its answer. */
   id: string;
   /** The kind of the request, its deadline and so on. */
@@ -20,29 +20,47 @@ export interface UiApproval {
   requestReason?: string;
   /** True: a deadline or an earlier decision has decided. */
   isAutomatic?: true;
-  /** The decision. Absent while the call waits. */
-  approved?: boolean;
+  /** Absent: the call waits. */
+  approved?: never;
+  /** Absent: the call waits. */
+  reason?: never;
+}
+
+/** A request for a decision in the part of a call, and the decision. */
+export interface UiDecidedApproval<Approved extends boolean = boolean> extends Omit<UiAskedApproval, 'approved' | 'reason'> {
+  /** The decision. */
+  approved: Approved;
   /** The reason of the decision. */
   reason?: string;
 }
 
-/** A call of a tool in a message. */
-export interface UiCall {
+/** The decision on a call in a part of a message, or the request for it. */
+export type UiApproval = UiAskedApproval | UiDecidedApproval;
+
+/** What the part of a call has in every state. */
+export interface UiCallHead {
   /** The name of the tool, after `tool-`. */
   type: `tool-${string}`;
   /** The id of the call. */
   toolCallId: string;
-  /** How far the call is. */
-  state: 'input-available' | 'approval-requested' | 'approval-responded' | 'output-available' | 'output-error' | 'output-denied';
   /** The arguments. */
   input: JsonValue;
-  /** The value that the tool has returned. */
-  output?: JsonValue;
-  /** The error that the tool has returned. */
-  errorText?: string;
-  /** The request for a decision on the call, and the decision. */
-  approval?: UiApproval;
 }
+
+/**
+ * How far a call is (`state`), with what it has then: the value that the tool has returned (`output`), the error (`errorText`), the request
+ * for a decision and the decision (`approval`).
+ */
+export type UiCallState =
+  | { state: 'input-available'; output?: never; errorText?: never; approval?: never }
+  | { state: 'approval-requested'; output?: never; errorText?: never; approval: UiAskedApproval }
+  | { state: 'approval-responded'; output?: never; errorText?: never; approval: UiDecidedApproval }
+  | { state: 'output-available'; output: JsonValue; errorText?: never; approval?: UiDecidedApproval<true> }
+  | { state: 'output-error'; output?: never; errorText: string; approval?: UiDecidedApproval<true> }
+  | { state: 'output-denied'; output?: never; errorText?: never; approval: UiDecidedApproval<false> };
+
+/** A call of a tool in a message. */
+export type UiCall = UiCallHead & UiCallState;
 
 /** A part of an AI SDK message that the record holds. */
 export type UiPart =
@@ -102,15 +120,15 @@ export class MessageBuilder {
       case 'tool-input-available':
         return this.#called(chunk);
       case 'tool-approval-request':
-        return this.#change(chunk.toolCallId, { state: 'approval-requested', approval: approvalOf(chunk) });
+        return this.#change(chunk.toolCallId, () => ({ state: 'approval-requested', approval: approvalOf(chunk) }));
       case 'tool-approval-response':
         return this.#responded(chunk);
       case 'tool-output-available':
-        return this.#change(chunk.toolCallId, { state: 'output-available', output: chunk.output });
+        return this.#change(chunk.toolCallId, (call) => ({ state: 'output-available', output: chunk.output, ...withApproval(call) }));
       case 'tool-output-error':
-        return this.#change(chunk.toolCallId, { state: 'output-error', errorText: chunk.errorText });
+        return this.#change(chunk.toolCallId, (call) => ({ state: 'output-error', errorText: chunk.errorText, ...withApproval(call) }));
       case 'tool-output-denied':
-        return this.#change(chunk.toolCallId, { state: 'output-denied' });
+        return this.#change(chunk.toolCallId, denied);
       case 'finish':
       case 'message-metadata':
         this.#metadata = chunk.messageMetadata;
@@ -135,29 +153,41 @@ export class MessageBuilder {
   }
 
   #called({ toolCallId, toolName, input }: UiChunk & { type: 'tool-input-available' }): void {
-    if (this.#call(toolCallId) === undefined) {
-      this.#parts.push({ type: `tool-${toolName}`, toolCallId, state: 'input-available', input });
-    } else this.#change(toolCallId, { state: 'input-available', input });
+    const called: UiCall = { type: `tool-${toolName}`, toolCallId, state: 'input-available', input };
+    const index = this.#parts.findIndex((part) => 'toolCallId' in part && part.toolCallId === toolCallId);
+    if (index === -1) this.#parts.push(called);
+    else this.#parts[index] = called;
   }
 
   #responded({ approvalId, approved, reason }: UiChunk & { type: 'tool-approval-response' }): void {
     const call = this.#parts.find((part): part is UiCall => 'toolCallId' in part && part.approval?.id === approvalId);
     if (call === undefined) return;
-    const approval = { ...call.approval, id: approvalId, approved, ...defined({ reason }) };
-    this.#change(call.toolCallId, { state: 'approval-responded', approval });
+    this.#change(call.toolCallId, ({ approval }) => {
+      return { state: 'approval-responded', approval: { ...approval, id: approvalId, approved, ...defined({ reason }) } };
+    });
   }
 
-  #change(toolCallId: string, change: Partial<UiCall>): void {
-    const call = this.#call(toolCallId);
-    if (call !== undefined) Object.assign(call, change);
-  }
-
-  #call(toolCallId: string): UiCall | undefined {
-    return this.#parts.find((part): part is UiCall => 'toolCallId' in part && part.toolCallId === toolCallId);
+  #change(id: string, stateOf: (call: UiCall) => UiCallState): void {
+    const index = this.#parts.findIndex((part) => 'toolCallId' in part && part.toolCallId === id);
+    const call = this.#parts[index];
+    if (call === undefined || !('toolCallId' in call)) return;
+    const { type, toolCallId, input } = call;
+    this.#parts[index] = { type, toolCallId, input, ...stateOf(call) };
   }
 }
 
-function approvalOf({ approvalId: id, approvalDescriptor: descriptor, reason, isAutomatic }: UiApprovalRequest): UiApproval {
+/** Returns the decision to execute the call, if there was one. */
+function withApproval({ approval }: UiCall): { approval?: UiDecidedApproval<true> } {
+  return approval?.approved === true ? { approval: { ...approval, approved: true } } : {};
+}
+
+/** Returns the state of a call after its rejection, which comes before its denial. */
+function denied(call: UiCall): UiCallState {
+  const { approval } = call;
+  return approval?.approved === false ? { state: 'output-denied', approval: { ...approval, approved: false } } : call;
+}
+
+function approvalOf({ approvalId: id, approvalDescriptor: descriptor, reason, isAutomatic }: UiApprovalRequest): UiAskedApproval {
   return {
     id,
     ...defined({ descriptor, requestReason: reason, isAutomatic }),
