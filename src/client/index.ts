@@ -132,6 +132,7 @@ export type {
   WaitingForBatch,
   RunningCall,
   WaitForWorker,
+  UnreadMessage,
   DecisionReceipt,
   MessageReceipt,
   PauseReceipt,

@@ -1,7 +1,7 @@
 import { LonghaulError } from '../core/domain/errors.ts';
 import { newExecutionContext } from '../core/domain/record.ts';
 import type { RunStatus } from '../core/domain/run.ts';
-import { approvalViews, asOfField, childrenField, runSubject, statusOfRun } from '../core/queries/run-views.ts';
+import { approvalViews, asOfField, childrenField, runSubject, statusOfRun, unreadField } from '../core/queries/run-views.ts';
 import type { RunState } from '../core/kernel/run-state.ts';
 import type { ContextPage, StatusView } from '../core/protocol.ts';
 import { contextOfRun, type SavedContext } from '../core/saved/saved-context.ts';
@@ -33,7 +33,7 @@ function runStatus({ status }: { status: string }, { result, state }: ReadBackRu
 }
 
 /** Returns the `context` view with the events of the newest execution, from `from` or from its first event, whichever is later. */
-export function contextFrom(runId: string, { state, burst }: ReadBackRun, from: number): ContextPage {
+export function contextFrom(runId: string, { state, burst, unread }: ReadBackRun, from: number): ContextPage {
   const context = state?.context ?? newExecutionContext(runId);
   const { executionId, currentStep, finalResult, events } = context;
   const firstOffset = state?.firstOffset ?? 0;
@@ -49,6 +49,7 @@ export function contextFrom(runId: string, { state, burst }: ReadBackRun, from: 
     from: Math.max(from, firstOffset),
     events: events.slice(Math.max(0, from - firstOffset)),
     total: firstOffset + events.length,
+    ...unreadField(unread),
     ...asOfField(burst),
   };
 }

@@ -197,6 +197,7 @@ export type {
   WaitForWorker,
   StatusView,
   StepsPage,
+  UnreadMessage,
   WaitingForBatch,
 } from './domain/views.ts';
 

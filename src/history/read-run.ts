@@ -18,6 +18,7 @@ import type { RunResultFields } from '../core/domain/result.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { endedTurns, sessionOf, type TurnResultFields } from '../core/domain/sessions.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
+import type { UnreadMessage } from '../core/domain/views.ts';
 import { type FirstStart, firstState, withOpening } from '../core/first-start.ts';
 import { interpret, type InterpreterPorts } from '../core/interpret.ts';
 import { type ContinueAsNewState, fromContinueAsNewState } from '../core/kernel/continue-as-new.ts';
@@ -191,6 +192,8 @@ export interface ReadBackRun {
   executions: number;
   /** The number of messages in the queue. */
   queued: number;
+  /** The messages in the queue. */
+  unread: readonly UnreadMessage[];
   /** The accepted raises of limits that are not yet applied. Absent if the run has not begun. */
   raises?: readonly LimitRaise[];
   /** Ids of the calls that have waited for a decision in this execution, decided or not. */
@@ -232,7 +235,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   const beginning = beginningOf(runId, recorded, { tasks, run });
   if (beginning === undefined) {
     tasks.reach();
-    return { ...known, queued: tasks.inbox.queued, ...callsOf(run) };
+    return { ...known, ...queueOf(tasks), ...callsOf(run) };
   }
   const { state, position } = beginning;
   const { ports, end: endBursts } = run.ports(runId, state.snapshot, state);
@@ -252,13 +255,17 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   const result = end?.type === 'finished' ? end.result : undefined;
   return {
     ...known,
-    queued: tasks.inbox.queued,
+    ...queueOf(tasks),
     raises: tasks.inbox.closed ? [] : tasks.inbox.raises,
     ...callsOf(run),
     ...defined({ burst: run.burst }),
     state,
     ...(result === undefined ? {} : { result: withEndHooks(withNotArchived(result, state), recorded) }),
   };
+}
+
+function queueOf({ inbox: { queued, messages: unread } }: RecordedTasks): Pick<ReadBackRun, 'queued' | 'unread'> {
+  return { queued, unread };
 }
 
 /** Returns the agent or program that a run began with, from the beginning of any of its executions. */

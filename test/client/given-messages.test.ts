@@ -171,7 +171,7 @@ describe('the recorded runs', () => {
 
   test('have a conversation if they are runs of agents that a worker has resolved', () => {
     const nothing = { modelCalls: new Map(), toolCalls: new Map(), localAttempts: [] };
-    const known = { agentName: 'clerk', startedAt: 0, executions: 1, queued: 0, waited: new Set<string>(), ...nothing };
+    const known = { agentName: 'clerk', startedAt: 0, executions: 1, queued: 0, unread: [], waited: new Set<string>(), ...nothing };
     expect(() => savedContextOf('r', known)).toThrow('Run "r" has no conversation: no worker has resolved its agent so far');
   });
 

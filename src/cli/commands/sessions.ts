@@ -8,7 +8,7 @@ import type { Event, TurnNote } from '../../core/domain/record.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import { type SessionLimitReached, sessionTotals, type SessionView } from '../../core/domain/sessions.ts';
 import { ANYWHERE, oneLine, printable, printableLine, shellCommand } from '../../core/domain/text.ts';
-import type { StatusView } from '../../core/protocol.ts';
+import type { StatusView, UnreadMessage } from '../../core/protocol.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
 import { osUser, printList, sendWithId, serverOptions, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
@@ -41,18 +41,20 @@ export async function showSession(io: CommandIo, { sessionId: given, last, ...fl
       const command = shellCommand('show', { operands: [sessionId], options: serverOptions(flags), program: output.program });
       throw new UsageError(`Run "${sessionId}" is not a session, or has not begun: ${command} shows a run`);
     }
-    const [exchanges, approvals] = await Promise.all([
+    const [exchanges, approvals, { unread = [] }] = await Promise.all([
       newestExchanges(run, { events: status.events, count: last }),
       isTerminal(status.status) ? undefined : run.approvals(),
+      status.queued === 0 ? { unread: [] } : run.context({ from: status.events }),
     ]);
     const { pending = [] } = approvals ?? {};
     const { agentName, status: state, startTime } = status;
     const hint = isTerminal(state) ? undefined : raiseHint(sessionId, session, flags, output.program);
-    return output.result({ version: 1, sessionId, agentName, status: state, startTime, ...session, pending, exchanges }, [
+    return output.result({ version: 1, sessionId, agentName, status: state, startTime, ...session, pending, exchanges, unread }, [
       ...sessionFactLines({ ...status, session }, output),
       ...(hint === undefined ? [] : [`  ${output.look('cyan', printableLine(hint))}`]),
       ...pending.flatMap((waiting) => ['', ...approvalLines(waiting, { output, runId: sessionId, flags })]),
       ...turnLines(exchanges, session, output),
+      ...unreadLines(unread, output),
     ]);
   });
 }
@@ -74,6 +76,12 @@ function turnLines(exchanges: readonly Exchange[], { turns }: SessionView, outpu
     output.look('dim', `Turn ${exchange.end?.number ?? first + index}`),
     ...exchangeLines(exchange, output),
   ]);
+}
+
+function unreadLines(unread: readonly UnreadMessage[], output: Pick<Output, 'look'>): string[] {
+  if (unread.length === 0) return [];
+  const messages = unread.map(({ content }) => outputText(content));
+  return ['', output.look('dim', 'Not read yet'), ...exchangeLines({ messages, answer: '' }, output)];
 }
 
 /** The bytes of a title that the table shows; `--json` shows all. */

@@ -3,11 +3,12 @@ import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { type OwnWorkflow, readOwnWorkflow } from '../../client/own-workflow.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import { traitsOf } from '../../core/activity-requests/contracts.ts';
+import { outputText } from '../../core/domain/content.ts';
 import { defined } from '../../core/domain/json.ts';
 import { errorCode } from '../../core/domain/errors.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import { printable, printableLine, shellCommand } from '../../core/domain/text.ts';
-import type { RefusedCall, RunningCall, WaitingForBatch } from '../../core/protocol.ts';
+import type { RefusedCall, RunningCall, UnreadMessage, WaitingForBatch } from '../../core/protocol.ts';
 import { findUi, runLink, serverOptions, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { type Fact, factLines, type Output, tableLines } from '../output.ts';
@@ -61,11 +62,17 @@ export function runLines(run: RunView, { output, link, flags = {}, full = false 
     ...paragraphs('Waits for a decision', pending, (one) => approvalLines(one, { output, runId, flags, form: true }), output),
     ...paragraphs('Remembered decisions', remembered, (one) => rememberedLines(one, { output, runId, flags }), output),
     ...paragraphs('Hooks of the run', run.hooks ?? [], (one) => hookLines([one], output), output),
+    ...paragraphs('Not read', run.unread, messageLines, output),
     ...section('Last error', run.lastError ?? '', output),
     ...section('Output', run.outputText, output),
     ...section(run.errorCode === null ? 'Error' : `Error (${run.errorCode})`, run.error ?? '', output),
     ...section('Cancelled', run.cancelReason ?? '', output),
   ];
+}
+
+/** Returns a message that no model has read, as lines. */
+function messageLines({ content }: UnreadMessage): string[] {
+  return printable(outputText(content)).split('\n');
 }
 
 /** The output of a run, and the details that only the command knows. */

@@ -28,7 +28,7 @@ import type { WaitForWorker } from '../../core/domain/views.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { callsText, isCutOff, notRunTexts, type StepResult } from '../../core/domain/tool-calls.ts';
 import { type AggregatedUsage, cachedText, costText, dollarsSpent } from '../../core/domain/usage.ts';
-import { type PostponedCall, PROGRAM_RUN, type RunningCall, type StatusView } from '../../core/protocol.ts';
+import { type PostponedCall, PROGRAM_RUN, type RunningCall, type StatusView, type UnreadMessage } from '../../core/protocol.ts';
 import { checkRunId, describeRun } from '../../temporal/run-workflow.ts';
 import { failIfUnreachable } from '../../temporal/server-calls.ts';
 import { type Fact, factLines, type Look, type Output, pointInTime, visibleText } from '../output.ts';
@@ -80,6 +80,8 @@ export interface RunView extends Pick<StatusView, StatusField> {
   decisions: Decision[];
   refused: RefusedRequest[];
   raised: LimitRaise[];
+  /** The messages that no model has read. */
+  unread: readonly UnreadMessage[];
   /** Events and steps, in order. */
   records: RunRecord[];
   /** The turns and the limits of a session; null for other runs. */
@@ -92,8 +94,15 @@ export interface RunView extends Pick<StatusView, StatusField> {
 export async function runView(client: LonghaulClient, runId: string): Promise<RunView> {
   const handle = client.handle<JsonValue>(runId);
   const { start, close, isProgram } = await runTimes(client, runId);
-  const view = await readView(handle, { start, close });
+  const view = await withUnread(handle, await readView(handle, { start, close }));
   return isProgram ? { ...view, units: view.units ?? unitsSoFar(view.records) } : view;
+}
+
+/** Adds the messages that no model has read, of which the status has only the number. */
+async function withUnread(handle: RunHandle<JsonValue>, view: RunView): Promise<RunView> {
+  if (view.queued === 0) return view;
+  const { unread = [] } = await handle.context({ from: Number.MAX_SAFE_INTEGER });
+  return { ...view, unread };
 }
 
 async function readView(handle: RunHandle<JsonValue>, { start, close }: Pick<RunTimes, 'start' | 'close'>): Promise<RunView> {
@@ -174,6 +183,7 @@ function viewOfStatus(status: StatusView, records: RunRecord[]): RunView {
     remembered: [],
     decisions: events.flatMap(({ decision }) => (decision === undefined ? [] : [decision])),
     refused: events.flatMap(({ refused }) => (refused === undefined ? [] : [refused])),
+    unread: [],
     raised: events.flatMap(({ raised }) => (raised === undefined ? [] : [raised])),
     records,
     session: status.session ?? null,

@@ -1,6 +1,6 @@
 import type { AgentSnapshot } from './agent.ts';
 import { APPROVAL_VIEW, type ApprovalView, DECISION, type RememberedDecision } from './approvals.ts';
-import { SPILLED_CONTENT } from './content.ts';
+import { MESSAGE_CONTENT, SPILLED_CONTENT } from './content.ts';
 import type { JsonObject } from './json.ts';
 import { RUN_LIMITS } from './limits.ts';
 import type { Missing } from './missing-definitions.ts';
@@ -193,6 +193,19 @@ export interface ApprovalsPage {
   children?: string[];
 }
 
+const UNREAD_MEMBERS = {
+  /** The id of the message, as its sender chose it. */
+  id: s.TEXT,
+  /** The content: a text, or parts. */
+  content: MESSAGE_CONTENT,
+  /** The time of acceptance. ISO 8601. */
+  timestamp: s.TIMESTAMP,
+};
+
+/** A message that a run has accepted and no model has read: it becomes an event once a turn begins with it. */
+export interface UnreadMessage extends s.ObjectOf<typeof UNREAD_MEMBERS> {}
+const UNREAD_MESSAGE: s.Shape<UnreadMessage> = s.object(UNREAD_MEMBERS);
+
 export const CONTEXT_PAGE = s.object({
   /** The version of this form: 1. */
   version: s.VERSION,
@@ -218,6 +231,8 @@ export const CONTEXT_PAGE = s.object({
   nextId: s.optional(s.TEXT),
   /** The total number of events; the next page begins at `from + events.length`, if that is less. */
   total: s.NUMBER,
+  /** On the page with the last event: the messages that the run has accepted and no model has read. Absent if there are none. */
+  unread: s.optional(s.listOf<UnreadMessage>(UNREAD_MESSAGE)),
   /** The same as `asOf` of the status. */
   asOf: s.optional(s.TIMESTAMP),
 });

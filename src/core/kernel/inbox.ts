@@ -79,6 +79,11 @@ export class Inbox {
     return this.#messages.length;
   }
 
+  /** The messages that are not yet recorded, in the order of acceptance. */
+  get messages(): readonly QueuedMessage[] {
+    return this.#messages;
+  }
+
   /** The decisions that are not yet applied. */
   get decisions(): readonly Decision[] {
     return this.#decisions;

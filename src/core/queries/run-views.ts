@@ -15,7 +15,7 @@ import { endedTurns, sessionOf, type SessionView, turnOfCall, type TurnQuestion,
 import { jsonTextPrefix, oneLine, utf8Prefix } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
 import { noUsage } from '../domain/usage.ts';
-import type { StatusView } from '../domain/views.ts';
+import type { StatusView, UnreadMessage } from '../domain/views.ts';
 import { rewrittenArguments } from '../domain/rewrites.ts';
 import { acceptedLimits, acceptedSessionLimits } from '../handlers/accepted-limits.ts';
 import type { Inbox } from '../kernel/inbox.ts';
@@ -134,8 +134,14 @@ export function contextPage(run: QueriedRun, from: number): ContextPage {
     events: paged,
     ...defined({ nextId: next?.id }),
     total: firstOffset + events.length,
+    ...(index + paged.length < events.length ? {} : unreadField(run.inbox.messages)),
     ...asOfField(run.burst),
   };
+}
+
+/** Returns the field of a context with the messages that are not recorded yet. */
+export function unreadField(messages: readonly UnreadMessage[]): Pick<ContextPage, 'unread'> {
+  return messages.length === 0 ? {} : { unread: messages.map(({ id, content, timestamp }) => ({ id, content, timestamp })) };
 }
 
 /** Answers the `steps` query. */

@@ -45,6 +45,7 @@ const view: RunView = {
   decisions: [],
   refused: [],
   raised: [],
+  unread: [],
   records: [],
   session: null,
   units: null,
@@ -53,6 +54,12 @@ const view: RunView = {
 function steps(...all: StepResult[]): RunRecord[] {
   return all.map((step, index) => ({ type: 'step', index, ...step }));
 }
+
+test('messages that no model has read are shown after the calls', () => {
+  const unread = ['Hi', 'Are you\nthere?'].map((content, index) => ({ id: `m${index}`, content, timestamp: AT }));
+  const lines = runLines({ ...view, status: 'error', queued: 2, unread }, { output: plain });
+  expect(lines.slice(lines.indexOf('Not read'), -2)).toEqual(['Not read', '  Hi', '', '  Are you', '  there?', '']);
+});
 
 test('a call that waits until a time is shown with that time and the reason', () => {
   const postponed = [{ callId: 'c1', toolName: 'text', until: AT, reason: 'quiet hours until 07:00 (Europe/Berlin)' }];

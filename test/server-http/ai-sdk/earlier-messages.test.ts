@@ -112,6 +112,25 @@ test('a long chat is read in pages of turns, the newest first, and a chat that d
   expect(await read(new FakeChat())).toEqual({ messages: [] });
 });
 
+const unread = (id: string, content: string) => ({ id, content, timestamp: '2026-11-26T10:00:00.000Z' });
+
+test('a message that no model has read, such as that of a chat whose first turn could not begin, is in the list under its own id', async () => {
+  const failed = chatWith(0);
+  Object.assign(failed, { isRun: true, status: 'error', unread: [unread('m1', 'Hi')] });
+  expect(await read(failed)).toEqual({
+    messages: [{ id: 'm1', role: 'user', metadata: { runId: 'chat-1', turn: 1 }, parts: [{ type: 'text', text: 'Hi' }] }],
+  });
+  expect(await read(failed, '?before=1')).toEqual({ messages: [] });
+});
+
+test('a message that waits until the model has made its step follows that of the turn in progress, and is on no earlier page', async () => {
+  const session = chatWith(1, asks(0, 'Hi'), says(1, 'e1', 'Hello'), ended(2, 1), asks(3, 'And now?'));
+  session.beginTurn();
+  session.unread = [unread('m3', 'Quickly, please')];
+  expect((await read(session)).messages.map(({ id }) => id)).toEqual(['user-0', 'chat-1-turn-1', 'user-3', 'm3']);
+  expect((await read(session, '?before=2')).messages.map(({ id }) => id)).toEqual(['user-0', 'chat-1-turn-1']);
+});
+
 test('the chat of another agent has no messages at the route of this one', async () => {
   const session = chatWith(1, asks(0, 'Hi'), says(1, 'e1', 'Hello'), ended(2, 1));
   expect((await read(session)).messages).toHaveLength(2);

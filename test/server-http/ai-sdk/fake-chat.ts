@@ -5,6 +5,7 @@ import { placeOf } from '../../../src/client/stream/stream-item.ts';
 import type { ApprovalView } from '../../../src/core/domain/approvals.ts';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import type { Event } from '../../../src/core/domain/record.ts';
+import type { UnreadMessage } from '../../../src/core/protocol.ts';
 import { type Caller, createHandler, type Handler, type HandlerOptions } from '../../../src/server/index.ts';
 import { item } from './recorded-turn.ts';
 
@@ -33,6 +34,8 @@ export class FakeChat {
   status = 'idle';
   /** The agent that the session began with. */
   agentName = 'clerk';
+  /** The messages that no turn has begun with. */
+  unread: UnreadMessage[] = [];
   /** True until the first message. */
   isNew = true;
   /** True: it is a run that is not a session. */
@@ -136,7 +139,7 @@ export class FakeChat {
     if (this.isNew) throw new LonghaulError('run_not_found', 'No run');
     const { status, turns, turn } = this;
     const session = this.isRun ? {} : { session: { turns, ...(turn === undefined ? {} : { turn }) } };
-    return { agentName: this.agentName, status, queued: 0, events: this.#events().length, limits: {}, ...session };
+    return { agentName: this.agentName, status, queued: this.unread.length, events: this.#events().length, limits: {}, ...session };
   }
 
   async *#eventsBelow(runId: string): AsyncGenerator<Event> {
@@ -151,7 +154,8 @@ export class FakeChat {
 
   #context(from: number): object {
     const all = this.#events().map(({ event }) => event);
-    return { from, events: all.slice(from), total: all.length, currentStep: 0 };
+    const unread = this.unread.length === 0 ? {} : { unread: this.unread };
+    return { from, events: all.slice(from), total: all.length, currentStep: 0, ...unread };
   }
 
   async *#stream(id: string, cursor: string, signal: AbortSignal): AsyncGenerator<StreamItem> {

@@ -1,10 +1,10 @@
 import type { RunHandle } from '../../../client/run-handle.ts';
 import { defined } from '../../../core/domain/json.ts';
 import type { Event } from '../../../core/domain/record.ts';
-import type { StatusView } from '../../../core/protocol.ts';
+import type { ContextPage, StatusView, UnreadMessage } from '../../../core/protocol.ts';
 import { runningTurn } from './accepted-turn.ts';
 import { placeOfTurn } from './followed-turn.ts';
-import { type EncodedTurn, eventsFrom, isOfUser, TurnEncoder } from './turn-encoder.ts';
+import { type EncodedTurn, isOfUser, TurnEncoder } from './turn-encoder.ts';
 import { type FileUrl, MessageBuilder, recordedParts, type UiMessage } from './ui-message.ts';
 
 class TurnMessages {
@@ -30,11 +30,15 @@ class TurnMessages {
   }
 
   #userMessage({ id, content }: Event): UiMessage {
-    const { text, files } = recordedParts(content);
-    const parts = [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...files.map((file) => ({ type: 'file' as const, ...file }))];
     const { sessionId: runId, turn } = this.#turn;
-    return { id, role: 'user', metadata: { runId, turn }, parts };
+    return userMessage({ id, content }, { runId, turn });
   }
+}
+
+function userMessage({ id, content }: Pick<Event, 'id' | 'content'>, metadata: UiMessage['metadata']): UiMessage {
+  const { text, files } = recordedParts(content);
+  const parts = [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...files.map((file) => ({ type: 'file' as const, ...file }))];
+  return { id, role: 'user', metadata, parts };
 }
 
 /** Approximate bytes of JSON after which older turns are left to the next page. */
@@ -46,6 +50,8 @@ interface TurnRange {
   last: number;
   /** The number of recorded events. */
   known: number;
+  /** True: messages that no model has read follow, as those of the last turn. */
+  unread?: boolean;
   /** Returns the URLs of generated files, which are otherwise not shown. */
   fileUrl?: FileUrl;
 }
@@ -65,14 +71,22 @@ export async function earlierMessages(run: Pick<RunHandle, 'runId' | 'context'>,
   const turns: UiMessage[][] = [];
   const of = { sessionId: run.runId, ...defined({ fileUrl: range.fileUrl }) };
   let turn = new TurnMessages({ ...of, turn: range.first });
-  for await (const [at, event] of eventsFrom(run, offset)) {
-    turn.take(at, event);
-    if (event.turn === undefined) continue;
-    turns.push(turn.messages());
-    if (event.turn.number >= range.last) break;
-    turn = new TurnMessages({ ...of, turn: event.turn.number + 1 });
+  let isRead = false;
+  let unread: readonly UnreadMessage[] = [];
+  for await (const page of pagesFrom(run, offset)) {
+    for (const [index, event] of page.events.entries()) {
+      turn.take(page.from + index, event);
+      if (event.turn === undefined) continue;
+      turns.push(turn.messages());
+      isRead = event.turn.number >= range.last;
+      if (isRead) break;
+      turn = new TurnMessages({ ...of, turn: event.turn.number + 1 });
+    }
+    unread = page.unread ?? [];
+    if (isRead) break;
   }
   if (turns.length <= range.last - range.first) turns.push(turn.messages());
+  if (range.unread && unread.length > 0) turns.push(unread.map((one) => unreadMessage(one, { runId: run.runId, turn: range.last })));
   let bytes = 0;
   const kept = turns.findLastIndex((messages) => {
     bytes += JSON.stringify(messages).length;
@@ -81,6 +95,21 @@ export async function earlierMessages(run: Pick<RunHandle, 'runId' | 'context'>,
   // The newest turn is always on the page.
   const skipped = Math.min(kept + 1, turns.length - 1);
   return { messages: turns.slice(skipped).flat(), first: range.first + skipped };
+}
+
+/** Yields the record of a run from an offset on, in pages. */
+async function* pagesFrom(run: Pick<RunHandle, 'context'>, offset: number): AsyncGenerator<ContextPage> {
+  for (let from = offset; ;) {
+    const page = await run.context({ from });
+    yield page;
+    from = page.from + page.events.length;
+    if (page.events.length === 0 || from >= page.total) return;
+  }
+}
+
+/** Returns the message under its own id: sent again, it is still the same message. */
+function unreadMessage({ id, content }: UnreadMessage, metadata: UiMessage['metadata']): UiMessage {
+  return userMessage({ id, content: [{ type: 'message', role: 'user', content }] }, metadata);
 }
 
 /** The turns to read. */
@@ -110,9 +139,22 @@ export async function messagesPage(
   status: StatusView | undefined,
   { before = Infinity, limit = DEFAULT_TURNS, fileUrl }: UIMessagesOptions,
 ): Promise<UIMessagesPage> {
-  const last = status === undefined ? 0 : Math.min(before - 1, runningTurn(status) ?? status.session?.turns ?? 0);
-  if (status === undefined || last < 1) return { messages: [] };
-  const range = { first: Math.max(1, last - limit + 1), last, known: status.events, ...defined({ fileUrl }) };
+  if (status === undefined) return { messages: [] };
+  const newest = newestTurn(status);
+  const last = Math.min(before - 1, newest);
+  if (last < 1) return { messages: [] };
+  const range = {
+    first: Math.max(1, last - limit + 1),
+    last,
+    known: status.events,
+    unread: last === newest,
+    ...defined({ fileUrl }),
+  };
   const { messages, first } = await earlierMessages(run, range);
   return { messages, ...(first > 1 ? { before: first } : {}) };
+}
+
+/** Returns the newest turn, or the one that would have read the messages of a session that has ended before. */
+function newestTurn(status: StatusView): number {
+  return runningTurn(status) ?? (status.session?.turns ?? 0) + (status.queued > 0 ? 1 : 0);
 }

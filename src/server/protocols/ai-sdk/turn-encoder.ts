@@ -1,4 +1,3 @@
-import type { RunHandle } from '../../../client/run-handle.ts';
 import type { StreamItem } from '../../../client/stream/stream-item.ts';
 import { type AnswerChange, AnswerReducer } from '../../../client/stream/stream-view.ts';
 import type { ApprovalView } from '../../../core/domain/approvals.ts';
@@ -464,16 +463,6 @@ function* reasoningChunks(id: string, text: string): Generator<UiChunk> {
   yield { type: 'reasoning-start', id };
   yield { type: 'reasoning-delta', id, delta: text };
   yield { type: 'reasoning-end', id };
-}
-
-/** Yields the recorded events of a run from an offset on, each with its offset. */
-export async function* eventsFrom(run: Pick<RunHandle, 'context'>, offset: number): AsyncGenerator<[number, Event]> {
-  for (let from = offset; ;) {
-    const page = await run.context({ from });
-    for (const [index, event] of page.events.entries()) yield [page.from + index, event];
-    from = page.from + page.events.length;
-    if (page.events.length === 0 || from >= page.total) return;
-  }
 }
 
 /** True for a user's message. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { SessionHandle } from '../../../../src/client/index.ts';
+import { toUIMessages } from '../../../../src/server/protocols/ai-sdk/index.ts';
 import { defineAgent, defineTool } from '../../../../src/index.ts';
 import { callTool, say, scriptedModel } from '../../../../src/testing/index.ts';
 import { Testbed, until } from '../../testbed/testbed.ts';
@@ -33,6 +34,18 @@ test('a question to a session whose agent cannot be resolved is answered with th
   expect(answer).toMatchObject({ status: 'error', success: false, errorCode: 'invalid_input', turn: 1, firstStep: 1 });
   expect(answer.error).toContain('customer');
   expect(await session.turn(1, { timeout: '30s' })).toMatchObject({ status: 'error', errorCode: 'invalid_input' });
+}, 60_000);
+
+test('the message of a session whose agent cannot be resolved stays to be read, with a worker, without one, and by a page', async () => {
+  await using testbed = await Testbed.open();
+  await testbed.work({ agents: [strict], providers: { scripted: scriptedModel([]) } });
+  const session = talk(testbed, 'strict', { customer: 42 });
+  await session.ask('hello', { id: 'm1', timeout: '30s' });
+  const unread = [{ id: 'm1', content: 'hello' }];
+  expect(await session.run.context()).toMatchObject({ events: [], unread });
+  expect((await toUIMessages(session)).messages).toMatchObject([{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'hello' }] }]);
+  await testbed.stopWorkers();
+  expect(await session.run.context()).toMatchObject({ events: [], unread });
 }, 60_000);
 
 test('a session whose agent could not be resolved begins again with its next message, as the options of the handle say', async () => {
