@@ -55,6 +55,12 @@ export class RunReader {
     };
   }
 
+  /** Returns what the server knows of the calls and tasks of the run: no worker is asked. */
+  async progress(): Promise<Pick<NewestExecution, 'running' | 'waitingTask'>> {
+    const { running, waitingTask } = await this.chain.newest();
+    return { running, ...defined({ waitingTask }) };
+  }
+
   /** A call may also have been in progress in a worker that was killed: then nothing waits yet, and nobody answers the query. */
   async #waitForWorker({ waitingTask: task, taskQueue }: NewestExecution, isAnswered: boolean): Promise<WaitForWorker | undefined> {
     if (task !== undefined || isAnswered) return waitForWorker(this.#client, task);

@@ -112,6 +112,11 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     return this.#allowed.for(() => this.#reader.status());
   }
 
+  /** Returns the calls in progress, and the task that waits for a worker, as the server knows them: no worker is asked. @internal */
+  async progress(): ReturnType<RunReader['progress']> {
+    return this.#allowed.for(() => this.#reader.progress());
+  }
+
   /**
    * Returns the ExecutionContext with a page of its events, from an offset on; the next page begins after the last event.
    * Throws `history_removed` if the server has removed those events.

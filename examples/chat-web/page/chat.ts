@@ -67,7 +67,8 @@ export async function catchUp(chat: Chat<ChatMessage>): Promise<void> {
   const last = chat.messages.at(-1);
   if (chat.status !== 'ready' || last === undefined || isComplete(last)) return;
   // A message of the record was sent: its answer has been recorded meanwhile. Any other is sent, once for its id.
-  if (last.role === 'user' && last.metadata !== undefined) chat.messages = await recordedMessages(chat.id);
+  if (last.role === 'user' && last.metadata !== undefined && last.metadata.unread === undefined)
+    chat.messages = await recordedMessages(chat.id);
   else await chat.regenerate();
 }
 

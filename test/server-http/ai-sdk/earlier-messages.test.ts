@@ -118,7 +118,7 @@ test('a message that no model has read, such as that of a chat whose first turn 
   const failed = chatWith(0);
   Object.assign(failed, { isRun: true, status: 'error', unread: [unread('m1', 'Hi')] });
   expect(await read(failed)).toEqual({
-    messages: [{ id: 'm1', role: 'user', metadata: { runId: 'chat-1', turn: 1 }, parts: [{ type: 'text', text: 'Hi' }] }],
+    messages: [{ id: 'm1', role: 'user', metadata: { runId: 'chat-1', turn: 1, unread: true }, parts: [{ type: 'text', text: 'Hi' }] }],
   });
   expect(await read(failed, '?before=1')).toEqual({ messages: [] });
 });

@@ -1,11 +1,12 @@
 import { Chat } from '@ai-sdk/react';
 import { type ChatInit, DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai';
 import type { LonghaulClient, StreamItem } from '../../../src/client/index.ts';
+import type { WaitingTask } from '../../../src/client/worker-waits.ts';
 import { placeOf } from '../../../src/client/stream/stream-item.ts';
 import type { ApprovalView } from '../../../src/core/domain/approvals.ts';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import type { Event } from '../../../src/core/domain/record.ts';
-import type { UnreadMessage } from '../../../src/core/protocol.ts';
+import type { RunningCall, UnreadMessage } from '../../../src/core/protocol.ts';
 import { type Caller, createHandler, type Handler, type HandlerOptions } from '../../../src/server/index.ts';
 import { item } from './recorded-turn.ts';
 
@@ -34,6 +35,9 @@ export class FakeChat {
   status = 'idle';
   /** The agent that the session began with. */
   agentName = 'clerk';
+  /** What the server knows of the calls in progress, and the looks at it. */
+  progress: { running: RunningCall[]; waitingTask?: WaitingTask } = { running: [] };
+  looks = 0;
   /** The messages that no turn has begun with. */
   unread: UnreadMessage[] = [];
   /** True until the first message. */
@@ -110,6 +114,10 @@ export class FakeChat {
       descendant: (runId: string) => ({ events: () => this.#eventsBelow(runId) }),
       approvals: async () => ({ pending: this.pending }),
       status: async () => this.#status(),
+      progress: async () => {
+        this.looks += 1;
+        return this.progress;
+      },
       approve: decide('approve'),
       reject: decide('reject'),
       respond: decide('respond'),
@@ -207,7 +215,8 @@ export function pageOf(
     id = 'c1',
     messages = [],
     sendAutomaticallyWhen = lastAssistantMessageIsCompleteWithApprovalResponses,
-  }: Pick<ChatInit<UIMessage>, 'id' | 'messages' | 'sendAutomaticallyWhen'> = {},
+    onData,
+  }: Pick<ChatInit<UIMessage>, 'id' | 'messages' | 'sendAutomaticallyWhen' | 'onData'> = {},
 ): Chat<UIMessage> & {
   events: string[];
 } {
@@ -218,7 +227,10 @@ export function pageOf(
     messages,
     transport,
     sendAutomaticallyWhen,
-    onData: ({ type }) => events.push(type),
+    onData: (part) => {
+      events.push(part.type);
+      onData?.(part);
+    },
     onFinish: ({ finishReason, isDisconnect, isError }) => {
       events.push(isDisconnect ? 'disconnected' : isError ? 'error' : `finished: ${finishReason}`);
     },

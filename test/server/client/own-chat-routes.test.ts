@@ -4,7 +4,7 @@ import { chatRoutes } from '../../../examples/cookbook/chat-in-your-app.ts';
 import { LonghaulClient, memoryStreams } from 'longhaul/client';
 import { toUIMessageStreamResponse } from 'longhaul/ai-sdk';
 import type { ChatMetadata, Handler } from '../../../src/server/index.ts';
-import { callTool, hang, say, scriptedModel, type ScriptEntry } from '../../../src/testing/index.ts';
+import { callTool, failWith, hang, say, scriptedModel, type ScriptEntry } from '../../../src/testing/index.ts';
 import { approvalIn, fetchFrom, pageOf, textOf } from '../../server-http/ai-sdk/fake-chat.ts';
 import { clerk } from '../approvals/decision-agents.ts';
 import { Testbed } from '../testbed/testbed.ts';
@@ -78,6 +78,18 @@ test('a page of an application that goes, comes back and stops the answer', asyn
   await fetchFrom(app)(`/v1/agents/clerk/chat/${page.id}/stop`, { method: 'POST' });
   await second;
   expect([page.status, page.events.at(-1), textOf(page)]).toEqual(['ready', 'finished: interrupted', 'Once upon a time']);
+});
+
+test('a page hears that the provider refuses the model call, and when it is made again, and then gets the answer', async () => {
+  await using testbed = await Testbed.open();
+  const refusal = failWith('model_rate_limited', 'Too many requests to 10.0.0.7', { retryAfter: '6s' });
+  const app = applicationOf(await clientFor(testbed, [refusal, say('Hello.')]));
+  const heard: unknown[] = [];
+  const page = pageOf(app, { id: randomUUID(), onData: (part) => void heard.push(part) });
+  await page.sendMessage({ text: 'Hi' });
+  expect(textOf(page)).toBe('Hello.');
+  expect(heard).toMatchObject([{ type: 'data-longhaul-wait', data: { waitsFor: 'model', code: 'model_rate_limited' } }]);
+  expect(Object.keys((heard[0] as { data: object }).data)).toEqual(['waitsFor', 'attempt', 'code', 'nextAttemptAt', 'givesUpAt']);
 });
 
 test('a run that an application starts for a page is one message, without a sink, with the decision of the page', async () => {

@@ -86,7 +86,8 @@ export async function earlierMessages(run: Pick<RunHandle, 'runId' | 'context'>,
     if (isRead) break;
   }
   if (turns.length <= range.last - range.first) turns.push(turn.messages());
-  if (range.unread && unread.length > 0) turns.push(unread.map((one) => unreadMessage(one, { runId: run.runId, turn: range.last })));
+  if (range.unread && unread.length > 0)
+    turns.push(unread.map((one) => unreadMessage(one, { runId: run.runId, turn: range.last, unread: true })));
   let bytes = 0;
   const kept = turns.findLastIndex((messages) => {
     bytes += JSON.stringify(messages).length;

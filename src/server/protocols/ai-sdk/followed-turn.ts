@@ -5,11 +5,11 @@ import type { ApprovalView } from '../../../core/domain/approvals.ts';
 import { defined } from '../../../core/domain/json.ts';
 import { completesStep } from '../../../core/domain/record.ts';
 import type { RunStatus } from '../../../core/domain/run.ts';
-import { MAX_TIMER_MS } from '../../../core/domain/time.ts';
 import type { ContextPage } from '../../../core/protocol.ts';
 import { NextValue } from '../../../streams/waits.ts';
 import type { AnsweredCall, AskedBelow } from './turn-calls.ts';
 import { type FailureText, isOfUser, TurnEncoder } from './turn-encoder.ts';
+import { TurnWaits } from './turn-waits.ts';
 import type { FileUrl, UiChunk } from './ui-message.ts';
 
 /** A user's message whose answer is sent once the model has read it. */
@@ -26,7 +26,7 @@ export type Turn = Omit<FollowedTurn, 'isOfOthers' | 'answerOf' | 'fileUrl' | 'f
 
 /** A turn of a session that a client follows. */
 export interface FollowedTurn {
-  run: Pick<RunHandle, 'runId' | 'stream' | 'approvals'>;
+  run: Pick<RunHandle, 'runId' | 'stream' | 'approvals' | 'progress'>;
   /** 1-based. */
   turn: number;
   /** The place in the record at which the turn begins. */
@@ -50,54 +50,89 @@ export interface FollowedTurn {
 const SHORTEST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 15_000;
 
+/** The pauses between two looks at what a turn waits for that sends nothing: each is a call to the server, and none to a worker. */
+const QUIET_MS = 3_000;
+const LONGEST_QUIET_MS = 15_000;
+
 /**
  * Yields the chunks of a turn until it ends or waits for decisions of the caller. A message that arrives during a turn belongs to it,
  * unless it ends before the model has read it: nothing is sent before that is known. Throws the errors of the stream of a run.
  */
 export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): AsyncGenerator<UiChunk> {
-  const { run, turn, place, after, answers = [], message, isOfOthers, answerOf } = followed;
+  const { run, turn, after, answers = [], message, isOfOthers, answerOf } = followed;
   let number = turn;
   let encoder = encoderOf(followed, { turn, ...defined({ after }) });
   let held: UiChunk[] | undefined = message === undefined ? undefined : [];
   let unread = message?.queued ?? 0;
-  let status: RunStatus | undefined;
-  let pauseMs = SHORTEST_PAUSE_MS;
-  const end = new AbortController();
-  const stream = run.stream({ cursor: cursorAt(run.runId, { ...place, live: new Map() }), signal: AbortSignal.any([signal, end.signal]) });
-  const items = new NextValue(stream);
   const pass = function* (chunks: Iterable<UiChunk>): Generator<UiChunk> {
     if (held === undefined) yield* chunks;
     else held.push(...chunks);
   };
-  try {
-    yield* pass([encoder.begin(), ...encoder.answered(answers)]);
-    while (!encoder.isOver) {
-      const got = await items.within(status === 'pending_confirmation' ? pauseMs : MAX_TIMER_MS, signal);
-      signal.throwIfAborted();
-      if (got?.done) break;
-      const item = got?.value;
-      if (item === undefined) pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
-      else {
-        const event = item.type === 'event' ? item : undefined;
-        if (message !== undefined && event?.event.turn?.unanswered?.includes(message.id) && held !== undefined) {
-          number += 1;
-          encoder = encoderOf(followed, { turn: number });
-          held = [encoder.begin()];
-          unread = 0;
-          continue;
-        }
-        // The session's record does not have the decisions of descendants.
-        if (encoder.waitsBelow.length > 0) yield* pass(await answeredBelow(encoder, run, answerOf));
-        yield* pass(encoder.take(item));
-        if (event !== undefined && message !== undefined && event.offset >= message.offset && isOfUser(event.event)) unread -= 1;
-        if (item.type === 'status') status = item.status;
+  yield* pass([encoder.begin(), ...encoder.answered(answers)]);
+  for await (const { item, status, waits } of heardOf(followed, signal)) {
+    // A message that waits for its turn is held: why it waits is not.
+    if (waits !== undefined) {
+      yield* waits;
+      continue;
+    }
+    if (item !== undefined) {
+      const event = item.type === 'event' ? item : undefined;
+      if (message !== undefined && event?.event.turn?.unanswered?.includes(message.id) && held !== undefined) {
+        number += 1;
+        encoder = encoderOf(followed, { turn: number });
+        held = [encoder.begin()];
+        unread = 0;
+        continue;
       }
-      if (status === 'pending_confirmation' && mayChangeApprovals(item))
-        yield* pass(encoder.ask((await run.approvals()).pending, { isLate: item === undefined, isOfOthers }));
-      if (item === undefined) yield* pass(await answeredBelow(encoder, run, answerOf));
-      if (held !== undefined && (unread <= 0 || encoder.isOver)) {
-        yield* held;
-        held = undefined;
+      // The session's record does not have the decisions of descendants.
+      if (encoder.waitsBelow.length > 0) yield* pass(await answeredBelow(encoder, run, answerOf));
+      yield* pass(encoder.take(item));
+      if (event !== undefined && message !== undefined && event.offset >= message.offset && isOfUser(event.event)) unread -= 1;
+    }
+    if (status === 'pending_confirmation' && mayChangeApprovals(item))
+      yield* pass(encoder.ask((await run.approvals()).pending, { isLate: item === undefined, isOfOthers }));
+    if (item === undefined) yield* pass(await answeredBelow(encoder, run, answerOf));
+    if (held !== undefined && (unread <= 0 || encoder.isOver)) {
+      yield* held;
+      held = undefined;
+    }
+    if (encoder.isOver) return;
+  }
+}
+
+/** What a follower of a turn hears: an item, or nothing after a pause while calls wait for decisions, or what the turn waits for. */
+interface Heard {
+  item?: StreamItem;
+  /** The newest status of the run. */
+  status?: RunStatus;
+  waits?: UiChunk[];
+}
+
+async function* heardOf({ run, turn, place }: FollowedTurn, signal: AbortSignal): AsyncGenerator<Heard> {
+  let status: RunStatus | undefined;
+  let pauseMs = SHORTEST_PAUSE_MS;
+  let quietMs = QUIET_MS;
+  const waits = new TurnWaits(`${run.runId}-turn-${turn}`);
+  const end = new AbortController();
+  const stream = run.stream({ cursor: cursorAt(run.runId, { ...place, live: new Map() }), signal: AbortSignal.any([signal, end.signal]) });
+  const items = new NextValue(stream);
+  try {
+    for (;;) {
+      const asks = status === 'pending_confirmation';
+      const got = await items.within(asks ? pauseMs : quietMs, signal);
+      signal.throwIfAborted();
+      if (got?.done) return;
+      const item = got?.value;
+      if (item !== undefined) {
+        quietMs = QUIET_MS;
+        if (item.type === 'status') status = item.status;
+        yield { item, ...defined({ status }) };
+      } else if (asks) {
+        pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
+        yield { ...defined({ status }) };
+      } else {
+        quietMs = Math.min(quietMs * 1.5, LONGEST_QUIET_MS);
+        yield { waits: waits.chunks(await run.progress().catch(() => undefined)) };
       }
     }
   } finally {

@@ -296,6 +296,8 @@ export interface ChatMetadata {
   runId: string;
   /** 1-based. */
   turn: number;
+  /** True for a message of the user that no model has read: it can be sent again under its id. */
+  unread?: true;
   /** Why the run ended. Absent while it runs. */
   stopReason?: StopReason;
   /** The usage of the turn so far. */

@@ -15,6 +15,7 @@ export const RUN_CALLS: Record<Method<RunHandle>, (run: RunHandle) => Promise<un
   result: (run) => run.result(),
   status: (run) => run.status(),
   context: (run) => run.context(),
+  progress: (run) => run.progress(),
   trace: (run) => run.trace(),
   exportTrace: (run) => run.exportTrace(),
   traceContext: (run) => run.traceContext(),
