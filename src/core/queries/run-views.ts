@@ -265,8 +265,11 @@ export interface QueriedRun {
   readonly result?: RunResultFields;
 }
 
-/** Bytes of the largest item that fits into an answer along with the other fields. An event with two hundred results is larger. */
-const MAX_ITEM_BYTES = 1_250_000;
+/**
+ * Bytes of the largest item that fits into an answer along with the other fields: deps, state, a final result and a full queue. An event
+ * with two hundred results is larger.
+ */
+const MAX_ITEM_BYTES = 1_150_000;
 
 /**
  * Returns the items from index `from` on that fit into one answer, or into the given bytes. The list is empty if the first is too large for
