@@ -22,6 +22,10 @@ export class SpanQueue<Item> {
   readonly #bounds: QueueBounds;
   #waiting: Item[] = [];
   #sending: Promise<void> | undefined;
+  /** The numbers of items that were taken, that were sent or given up, and for which a flush waits, counted from the first. */
+  #taken = 0;
+  #settled = 0;
+  #awaited = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** `drop` counts spans that are lost. */
@@ -38,14 +42,27 @@ export class SpanQueue<Item> {
       return;
     }
     this.#waiting.push(item);
+    this.#taken += 1;
     if (this.#waiting.length >= batch) void this.#next();
     // A process may end although spans wait: it flushes if it wants them sent.
     else this.#timer ??= setTimeout(() => void this.#next(), everyMs).unref();
   }
 
-  /** Resolves once everything that waits now is sent, or given up. */
+  /**
+   * Resolves once everything that waits now is sent, or given up: all of it, if the backend does not answer in time, because a process waits
+   * for this before it ends.
+   */
   async flush(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#sending !== undefined) await this.#next();
+    const taken = this.#taken;
+    this.#awaited = taken;
+    while (this.#settled < taken) await this.#next();
+  }
+
+  /** Drops the items for which a flush waits. */
+  #giveUp(): void {
+    const items = this.#waiting.splice(0, Math.max(0, this.#awaited - this.#settled));
+    this.#settled += items.length;
+    if (items.length > 0) this.#drop(items.length);
   }
 
   /** Sends the next spans, unless others are being sent. */
@@ -64,8 +81,12 @@ export class SpanQueue<Item> {
     const items = this.#waiting.splice(0, this.#bounds.batch);
     if (items.length === 0) return;
     let timer: NodeJS.Timeout | undefined;
+    let isLate = false;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('the backend has not answered in time')), this.#bounds.timeoutMs);
+      timer = setTimeout(() => {
+        isLate = true;
+        reject(new Error('the backend has not answered in time'));
+      }, this.#bounds.timeoutMs);
     });
     try {
       await Promise.race([this.#send(items), late]);
@@ -73,6 +94,8 @@ export class SpanQueue<Item> {
       this.#drop(items.length);
     } finally {
       clearTimeout(timer);
+      this.#settled += items.length;
+      if (isLate) this.#giveUp();
     }
   }
 }

@@ -56,6 +56,34 @@ describe('spans on their way', () => {
     expect(dropped).toBe(3);
   });
 
+  test('are flushed as far as they waited: spans that end meanwhile do not keep a process from ending', async () => {
+    const sent: number[] = [];
+    const queue: SpanQueue<number> = new SpanQueue<number>(
+      async (items) => {
+        sent.push(...items);
+        if (sent.length < 100) queue.add(sent.length);
+      },
+      () => undefined,
+      { most: 4, batch: 2, everyMs: 60_000 },
+    );
+    for (let item = 0; item < 3; item += 1) queue.add(item);
+    await queue.flush();
+    expect(sent.slice(0, 3)).toEqual([0, 1, 2]);
+    expect(sent.length).toBeLessThan(6);
+  });
+
+  test('are all given up by a flush if the backend does not answer, after the time of one answer', async () => {
+    const [sent, dropped]: [number[][], number[]] = [[], []];
+    const hanging = (items: number[]): Promise<void> => {
+      sent.push(items);
+      return new Promise(() => undefined);
+    };
+    const queue = new SpanQueue<number>(hanging, (count) => dropped.push(count), { batch: 2, everyMs: 60_000, timeoutMs: 20 });
+    for (let item = 0; item < 9; item += 1) queue.add(item);
+    await queue.flush();
+    expect([sent, dropped]).toEqual([[[0, 1]], [2, 7]]);
+  });
+
   test('of an SDK pass a processor that counts those which the exporter does not take', async () => {
     const meterProvider = new RecordingMeter();
     const reported = await telemetry({ tracerProvider: 'none', meterProvider });
