@@ -127,6 +127,7 @@ class WholeRecord {
       isFlow: this.run !== undefined && isOfFlow(this.run),
       waited: this.#waited,
       result,
+      isOpen: result === undefined && cutOff === undefined,
       cutOff,
     };
     return { ...tracedPart(part), losses, calls, ...(cutOff === undefined ? {} : { end: cutOff }) };

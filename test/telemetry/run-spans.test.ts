@@ -238,6 +238,9 @@ describe('the spans of a run', () => {
       );
     expect(outcomes({})).toEqual(['message', undefined]);
     const abandoned = events.slice(0, -1);
+    // The archive is stored, or the end is notified: the result comes later.
+    expect(outcomes({ events: abandoned, isOpen: true })).toEqual([]);
+    expect(outcomes({ isOpen: true })).toEqual(['message', undefined]);
     const ended = { ...resultOf(abandoned), status: 'cancelled' as const, stopReason: 'cancelled' as const };
     expect(outcomes({ events: abandoned, result: ended })).toEqual(['cancelled', undefined]);
     expect(outcomes({ events: abandoned, result: { ...ended, stopReason: 'deadline' } })).toEqual(['deadline', undefined]);

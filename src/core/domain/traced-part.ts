@@ -179,6 +179,8 @@ interface RecordedPart {
   waited?: ReadonlySet<string> | undefined;
   /** The result, if the run has ended. */
   result?: RunResultFields<unknown> | undefined;
+  /** The run continues after this part, in the same execution: what has ended its last wait may not be recorded yet. */
+  isOpen?: boolean | undefined;
   /** Set if the server has ended the run, which has no result then. */
   cutOff?: Pick<TracedEnd, 'stopReason' | 'to'> | undefined;
 }
@@ -201,8 +203,9 @@ export function tracedPart(part: RecordedPart): TracedPart {
     const inTurn = defined({ turn: turnOf(index) });
     for (const [place, item] of content.entries()) {
       const begun = item.type === 'tool_result' && undecided.delete(item.toolCallId) ? calls.get(item.toolCallId) : undefined;
-      if (item.type === 'tool_result' && begun !== undefined)
-        waits.push({ ...waitOf(begun, item.toolCallId), outcome: outcomeAfter(events, index, result), to, ...inTurn });
+      const outcome = begun && outcomeAfter(index, part);
+      if (item.type === 'tool_result' && begun !== undefined && outcome !== undefined)
+        waits.push({ ...waitOf(begun, item.toolCallId), outcome, to, ...inTurn });
       if (!isToolCall(item)) continue;
       const ofCode = caller === 'code' ? defined({ cell: cellOfCall(item.toolCallId) }) : {};
       calls.set(item.toolCallId, { at: to, toolName: item.name, place: `.${firstOffset + index}.${place}`, agent, ...ofCode, ...inTurn });
@@ -246,13 +249,14 @@ function waitOf({ toolName, agent, at, cell }: RecordedCall, callId: string): Om
 /**
  * Returns what has ended a wait without a decision, by what follows the event with the result of its call: the end of the turn or the run, or
  * else a message, after which the model was asked again. Whoever has that event has what ended the run, too: it ends in the same execution.
+ * Undefined if that may still come.
  */
-function outcomeAfter(events: readonly Event[], index: number, result: RecordedPart['result']): WaitOutcome {
+function outcomeAfter(index: number, { events, result, isOpen }: RecordedPart): WaitOutcome | undefined {
   for (const { turn, usage, content } of events.slice(index + 1)) {
     if (turn !== undefined) return turn.stopReason;
     if (usage !== undefined || content.some((item) => item.type === 'message' && item.role === 'user')) return 'message';
   }
-  return result?.stopReason ?? 'message';
+  return isOpen ? undefined : (result?.stopReason ?? 'message');
 }
 
 /** A tool call, at its place in the record. */
