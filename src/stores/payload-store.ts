@@ -10,7 +10,7 @@ import {
 } from '@temporalio/common';
 import type { SpilledContent } from '../core/domain/content.ts';
 import { LonghaulError, memberOf, UsageError } from '../core/domain/errors.ts';
-import { isJsonObject, type JsonValue } from '../core/domain/json.ts';
+import { isJsonObject, type JsonValue, readOrMark, whyUnreadable } from '../core/domain/json.ts';
 
 /** A run that stored data belongs to: all executions of one workflow id. */
 export interface StoredRun {
@@ -67,7 +67,10 @@ export async function readSpilled(store: PayloadStore, converter: SpillConverter
   let payloads = await store.retrieve({}, [new StorageDriverClaim(spilled.claim)]);
   for (const codec of converter.payloadCodecs.toReversed()) payloads = await codec.decode(payloads);
   const [payload] = payloads;
-  const content = payload === undefined ? [] : converter.payloadConverter.fromPayload<JsonValue[]>(payload);
+  // The codecs of a worker mark what they cannot decode, instead of failing.
+  const content = payload === undefined ? [] : (readOrMark(payload, () => converter.payloadConverter.fromPayload(payload)) as JsonValue[]);
+  const why = whyUnreadable(content);
+  if (why !== undefined) throw new LonghaulError('spilled_unavailable', `Store "${store.name}" has content that cannot be read: ${why}`);
   if (sha256Of(JSON.stringify(content)) === spilled.sha256) return content;
   throw new LonghaulError(
     'spilled_unavailable',
