@@ -261,7 +261,7 @@ export type AuthorizeDecisionOutput = { type: 'authorized'; as: string } | { typ
 /** Input of `notifyWaiting`. */
 export interface NotifyWaitingInput extends OfRun {
   agentName: string;
-  /** The same for every attempt, and different for every call: `runId/key`. */
+  /** The same for every attempt, and different for every wait: `runId/key`, and the beginning of the wait for a limit. */
   notificationId: string;
   waiting: PendingApproval;
   at?: [offset: number, index: number];

@@ -165,13 +165,21 @@ function notifyRequest(run: RequestingRun, waiting: PendingApproval): RequestOf<
     input: {
       ...runReference(run),
       agentName: run.snapshot.name,
-      notificationId: `${run.runId}/${waiting.key}`,
+      notificationId: notificationId(run, waiting),
       waiting,
       ...positionOf(run, waiting),
     },
     returned: () => ({ type: 'notified' }),
     failed: notifyFailure,
   };
+}
+
+/**
+ * Returns the id of the notice. The key of a limit is its place in the record, where a run can wait again: for another limit, if the first one
+ * was raised without a decision, or after a retry. The time at which it began to wait distinguishes these waits.
+ */
+function notificationId({ runId }: RequestingRun, { kind, key, requestedAt }: PendingApproval): string {
+  return kind === 'limit' ? `${runId}/${key}/${requestedAt}` : `${runId}/${key}`;
 }
 
 /** Asks the server to cancel the workflow: only then can the workflow close as Canceled. */

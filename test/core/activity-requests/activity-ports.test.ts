@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { activityPorts, toolRequest } from '../../../src/core/activity-requests/activity-ports.ts';
 import type { ToolCall } from '../../../src/core/domain/content.ts';
+import { limitApproval } from '../../../src/core/kernel/approvals.ts';
+import type { RunPorts } from '../../../src/core/kernel/ports.ts';
 import { newRunState, recordEvent } from '../../../src/core/kernel/run-state.ts';
 import { defineTool, type ToolOptions } from '../../../src/define/define-tool.ts';
 import { newSnapshot } from '../../fakes/snapshot.ts';
@@ -85,4 +87,24 @@ test('storing and loading outputs does not count as progress: an execution that 
     ['loadOutput', false],
     ['readProgram', true],
   ]);
+});
+
+test('each wait at a limit has a notice with another id, also at the same place of the record, and one wait has one id in all executions', () => {
+  const clock = { now: () => 0, uuid: () => 'first' };
+  const state = newRunState({ runId: 'r', snapshot, input: 'Q', startedAt: 0 }, clock);
+  const ids: string[] = [];
+  const perform = (async ({ input }: { input: { notificationId: string } }) =>
+    ids.push(input.notificationId)) as unknown as PerformActivity;
+  const ports = activityPorts({ runId: 'r', snapshot, state, authorizing: new Map() }, perform, () => false);
+  const reached = { stopReason: 'step_limit' as const, message: 'Step limit reached', proposal: { steps: 20 } };
+  const waitFrom = (now: number): void => {
+    const waiting = limitApproval(state, { now: () => now } as unknown as RunPorts, reached);
+    void ports.notify(waiting);
+    void ports.notify(structuredClone(waiting));
+  };
+  // An operator has raised the limit, and another one is reached; or the run was retried.
+  waitFrom(1_000);
+  waitFrom(2_000);
+  expect(ids).toHaveLength(4);
+  expect([...new Set(ids)]).toEqual([ids[0], ids[2]]);
 });
