@@ -1,11 +1,19 @@
 import type { Client } from '@temporalio/client';
 import { BYTE_BUDGETS, jsonBytes } from '../core/domain/byte-budgets.ts';
-import type { ContentItem, ContentPart, SpilledContent, ToolCall, ToolResult } from '../core/domain/content.ts';
+import {
+  type ContentItem,
+  type ContentPart,
+  SPILLED_CONTENT,
+  type SpilledContent,
+  type ToolCall,
+  type ToolResult,
+} from '../core/domain/content.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
-import { isJsonObject, isTexts, type JsonObject, type JsonValue } from '../core/domain/json.ts';
+import { defined, isJsonObject, isTexts, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { identityOf, isSameIdentity, type Principal } from '../core/domain/run.ts';
 import { counted } from '../core/domain/text.ts';
 import { evictedResult } from '../core/domain/window.ts';
+import { checkJson } from '../core/json-schema/check-json-schema.ts';
 import { readSavedContext, type SavedContext, type SavedMessage } from '../core/saved/saved-context.ts';
 import { parseToolCall } from '../model/interpret-response.ts';
 import { checkRunId, runNotFound } from '../temporal/run-workflow.ts';
@@ -202,20 +210,23 @@ function toMessage({ role, content }: SavedMessage): ContentItem[] {
 }
 
 function toResult({ content, name, metadata }: SavedMessage, call: ToolCall): ToolResult {
-  const { is_error, spilled, notes } = metadata;
+  const { is_error, notes } = metadata;
+  const spilled = readSpilledContent(metadata['spilled']);
   return {
     type: 'tool_result',
     toolCallId: call.toolCallId,
     name: name === null || name === '' ? call.name : name,
     status: is_error === true ? 'error' : 'success',
     content: Array.isArray(content) ? content : [content ?? ''],
-    ...(isSpilledContent(spilled) ? { spilled } : {}),
+    ...defined({ spilled }),
     ...(isTexts(notes) ? { notes } : {}),
   };
 }
 
-function isSpilledContent(value: unknown): value is SpilledContent {
-  if (!isJsonObject(value)) return false;
+/** Reads the known fields of a location. Undefined for anything else: the result is then what its message says. */
+function readSpilledContent(value: unknown): SpilledContent | undefined {
+  if (!isJsonObject(value)) return undefined;
   const { store, claim, bytes, sha256 } = value;
-  return typeof store === 'string' && isJsonObject(claim) && typeof bytes === 'number' && typeof sha256 === 'string';
+  const location = { store, claim, bytes, sha256 };
+  return checkJson(SPILLED_CONTENT, location).length === 0 ? (location as SpilledContent) : undefined;
 }

@@ -6,7 +6,7 @@ import type { JsonValue } from '../../src/core/domain/json.ts';
 import type { ContentItem } from '../../src/core/domain/content.ts';
 import { INTERRUPTED_CALL } from '../../src/core/domain/tool-calls.ts';
 import { type MessageToSave, readSavedContext, savedMessages, toSavedContext } from '../../src/core/saved/saved-context.ts';
-import { conversationProblems } from '../../src/core/input-checks.ts';
+import { checkRunInput, conversationProblems } from '../../src/core/input-checks.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { conversationState, savedContextOf } from '../../src/client/recorded-views.ts';
 import { MEMORY_AUTHOR } from '../../src/core/domain/memory.ts';
@@ -59,6 +59,19 @@ describe('the conversation of a document', () => {
       'messages[1] is left out: no call "x" without a result stands before it',
       'messages[4] is left out: no call "a" without a result stands before it',
     ]);
+  });
+
+  test('the location of a spilled result is taken over with its known fields, and an invalid one is left out', () => {
+    const known = { store: 'files', claim: { key: 'k' }, bytes: 3, sha256: 'ab' };
+    const spilledOf = (spilled: JsonValue): unknown => {
+      const { messages } = given([asks('a'), { ...gives('a'), metadata: { spilled } }]);
+      expect(checkRunInput({ agent: 'clerk', input: 'Q', messages })).toMatchObject({ ok: true });
+      return messages.find((item) => item.type === 'tool_result')?.spilled;
+    };
+    expect(spilledOf({ ...known, ofNewerVersion: true })).toEqual(known);
+    for (const wrong of ['files', { ...known, claim: { key: 1 } }, { ...known, bytes: -1 }, { store: 'files' }]) {
+      expect(spilledOf(wrong)).toBeUndefined();
+    }
   });
 
   test("a call that was interrupted is answered right after its message, before the user's next message", () => {
