@@ -4,6 +4,7 @@ import { type Duration, milliseconds } from '../core/domain/time.ts';
 import { isGone } from '../history/history-events.ts';
 import type { ArchiveSink } from '../stores/file-archive.ts';
 import type { PayloadStore } from '../stores/payload-store.ts';
+import { inStore } from '../stores/store-failures.ts';
 import type { StreamChannel } from '../streams/stream-sink.ts';
 import { findExecution, requestCancel, runState, type RunState, withoutMemos } from '../temporal/run-workflow.ts';
 import { inBatches, sleep } from '../temporal/waiting.ts';
@@ -71,12 +72,17 @@ async function removeRun(client: Client, runId: string, stores: RunContent): Pro
   return removeExecutionsOf(client, runId);
 }
 
-/** Removes the spilled results, the archive and the live output of a run. */
+/**
+ * Removes the spilled results, the archive and the live output of a run. Throws `payload_store_failed`, `archive_failed` and
+ * `streams_failed`.
+ */
 export async function removeContentOfRun(client: Client, runId: string, { payloadStore, archive, streams }: RunContent): Promise<void> {
   const { namespace } = client.options;
   await streams?.removeRun(runId);
-  await payloadStore?.deleteRun({ namespace, runId });
-  await archive?.deleteRun({ namespace, runId });
+  await inStore('payloadStore', `The spilled results of run "${runId}" were not removed`, async () =>
+    payloadStore?.deleteRun({ namespace, runId }),
+  );
+  await inStore('archive', `The archive of run "${runId}" was not removed`, async () => archive?.deleteRun({ namespace, runId }));
 }
 
 /** Throws `not_a_run` for a workflow of the user's own. */

@@ -11,6 +11,7 @@ import { archiveProgress } from '../core/capabilities/archive.ts';
 import { type ReadExecution, readRun } from '../history/read-run.ts';
 import type { ArchiveSink } from '../stores/file-archive.ts';
 import type { StoredRun } from '../stores/payload-store.ts';
+import { readFromStore } from '../stores/store-failures.ts';
 import { runOutcome } from '../temporal/run-workflow.ts';
 import { RunChain } from './executions.ts';
 
@@ -23,7 +24,8 @@ export interface ExportOptions {
 /**
  * Yields the complete run, line by line: its description, its events and steps in order, the points at which it continued
  * as new, its usage, its end, and what is missing. Reads from the history, so no worker is needed, and keeps one execution at
- * a time in memory. Throws `run_not_found` if neither the server nor the archive has anything of the run.
+ * a time in memory. Throws `run_not_found` if neither the server nor the archive has anything of the run,
+ * and `archive_failed`.
  */
 export async function* exportRun(client: Client, runId: string, { archive }: ExportOptions = {}): AsyncGenerator<ExportLine> {
   yield* new RunExport(client, runId, archive).lines();
@@ -71,8 +73,13 @@ class RunExport {
   }
 
   async #isArchived(): Promise<boolean> {
-    for await (const _ of this.#archive?.read(this.#run) ?? []) return true;
+    for await (const _ of this.#archiveRecords()) return true;
     return false;
+  }
+
+  #archiveRecords(): AsyncIterable<RunRecord> {
+    const { runId } = this.#run;
+    return readFromStore('archive', `The archive of run "${runId}" was not read`, this.#archive?.read(this.#run) ?? nothing());
   }
 
   #header(read: ReadExecution | undefined): ExportedRun {
@@ -91,7 +98,7 @@ class RunExport {
     const { firstOffset = Infinity, firstStep = Infinity } = read ?? {};
     if (this.#archive === undefined || (firstOffset === 0 && firstStep === 0)) return;
     let begun = false;
-    for await (const record of this.#archive.read(this.#run)) {
+    for await (const record of this.#archiveRecords()) {
       if (record.type === 'event' ? record.offset >= firstOffset : record.index >= firstStep) continue;
       if (!begun) yield { type: 'archive', offset: record.type === 'event' ? record.offset : 0, step: 0 };
       begun = true;
@@ -163,6 +170,8 @@ class RunExport {
     };
   }
 }
+
+async function* nothing(): AsyncGenerator<never> {}
 
 function nextOf(result: IteratorResult<ReadExecution, unknown>): ReadExecution | undefined {
   return result.done ? undefined : result.value;

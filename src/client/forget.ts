@@ -6,6 +6,7 @@ import { milliseconds } from '../core/domain/time.ts';
 import { SEARCH_ATTRIBUTES } from '../core/protocol.ts';
 import { executionBeginning } from '../history/execution-reader.ts';
 import { memoryOwner } from '../memory/memory-store.ts';
+import { inStore } from '../stores/store-failures.ts';
 import { findExecution, runState, withoutMemos } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import { inBatches, sleep, waitSignal } from '../temporal/waiting.ts';
@@ -50,10 +51,10 @@ export async function forget(
         check(async () => [
           ...new Set([...(await runsOfUser(client, { user, userKey, owners, except: removal.asked })), ...(await removal.left())]),
         ]),
-      archivedRuns: () => check(async () => stores.archive?.runsOf({ namespace: client.options.namespace, ...user }) ?? []),
+      archivedRuns: () => check(() => archivedRuns(client, user, stores)),
       end: async (runIds) =>
         void (await endRuns(client, runIds, { reason: 'everything of the user is removed', graceMs, stateOf, signal })),
-      forgetMemory: () => check(async () => stores.memory?.forgetNamespaces({ prefix: memoryOwner(user) }) ?? 0),
+      forgetMemory: () => check(() => forgetMemory(user, stores)),
       removeContent: (runId) =>
         check(async () => {
           if (await owners.hasOthers(runId)) return false;
@@ -198,10 +199,27 @@ export async function previewForget(
   { user, userKey, stores }: Omit<ForgetWork, 'onNotice' | 'stores'> & { stores: Pick<UserStores, 'archive'> },
 ): Promise<ForgetPreview> {
   const listed = await runsOfUser(client, { user, userKey, owners: new ExecutionOwners(client, user) });
-  const archived = (await stores.archive?.runsOf({ namespace: client.options.namespace, ...user })) ?? [];
+  const archived = await archivedRuns(client, user, stores);
   const further = archived.filter((runId) => !listed.includes(runId)).length;
   const notice = listed.length + further > 0 ? undefined : await nothingFound(client, { user, userKey });
   return { listed: listed.length, archived: further, ...defined({ notice }) };
+}
+
+/** Lists the runs of a user that the archive, if any, has. */
+async function archivedRuns(client: Client, user: Identity, { archive }: Pick<UserStores, 'archive'>): Promise<readonly string[]> {
+  const { namespace } = client.options;
+  const runs = await inStore('archive', `The archived runs of ${nameOfUser(user)} were not found`, async () =>
+    archive?.runsOf({ namespace, ...user }),
+  );
+  return runs ?? [];
+}
+
+/** Removes the entries of a user from the memory, if there is one. Returns their number. */
+async function forgetMemory(user: Identity, { memory }: Pick<UserStores, 'memory'>): Promise<number> {
+  const entries = await inStore('memory', `The memory of ${nameOfUser(user)} was not removed`, async () =>
+    memory?.forgetNamespaces({ prefix: memoryOwner(user) }),
+  );
+  return entries ?? 0;
 }
 
 interface ListedUser {

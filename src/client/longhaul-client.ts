@@ -11,6 +11,7 @@ import { principalProblem } from '../core/input-checks.ts';
 import type { AnyAgent, GivenDepsOf, ResultOf } from '../define/agent-definition.ts';
 import { nonEmpty, type OptionTable, requireDefined, requireKnown } from '../define/option-checks.ts';
 import { readSpilled } from '../stores/payload-store.ts';
+import { inStore } from '../stores/store-failures.ts';
 import { failEachIfUnreachable, failIfUnreachable } from '../temporal/server-calls.ts';
 import { CALL_RETRY, requireSdk, resolveServer, type ServerAddress, type ServerConnectOptions } from '../temporal/server-connection.ts';
 import type { ApprovalFilter, RunApproval } from './approvals.ts';
@@ -270,11 +271,14 @@ export class LonghaulClient {
   /**
    * Returns the whole content of a spilled tool result: `event.content[…].spilled`, `step.toolCalls[…].spilled`.
    * Needs no worker. Every caller who has this value, which contains the SHA-256 of the content, may read the content.
-   * Throws `spilled_unavailable` if the store does not have it, and a UsageError without a `payloadStore`.
+   * Throws `spilled_unavailable` if the store does not have it, `payload_store_failed` if the store fails, and a UsageError without a
+   * `payloadStore`.
    */
   async readSpilled(spilled: SpilledContent): Promise<JsonValue[]> {
     const { payloadStore } = this.#options;
-    if (payloadStore !== undefined) return readSpilled(payloadStore, this.temporal.options.loadedDataConverter, spilled);
+    const { loadedDataConverter } = this.temporal.options;
+    if (payloadStore !== undefined)
+      return inStore('payloadStore', 'The spilled content was not read', () => readSpilled(payloadStore, loadedDataConverter, spilled));
     throw new UsageError(`the client has no "payloadStore": give it the store "${spilled.store}" of the workers`);
   }
 
