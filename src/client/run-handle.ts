@@ -257,7 +257,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   export(options: ExportOptions = {}): AsyncGenerator<ExportLine> {
     return this.#allowed.forEach(async () => {
       const { exportRun } = await import('./export-run.ts');
-      return exportRun(this.#client, this.runId, { archive: this.#stores.archive, ...options });
+      return exportRun(this.#client, this.runId, { archive: this.#stores.archive, ...defined(options) });
     });
   }
 
@@ -268,7 +268,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   async delete(options: DeleteOptions = {}): Promise<DeleteOutcome> {
     return this.#allowed.for(async () => {
       const { deleteRun } = await import('./delete-run.ts');
-      return deleteRun(this.#client, this.runId, { ...this.#stores, ...options, streams: this.#feeds });
+      return deleteRun(this.#client, this.runId, { ...this.#stores, ...defined(options), streams: this.#feeds });
     });
   }
 

@@ -98,3 +98,9 @@ test.each<[string, (client: LonghaulClient) => Promise<unknown>, object]>([
   stores.failure = new LonghaulError('spilled_unavailable', 'it was deleted');
   await expect(work(stores.client)).rejects.toBe(stores.failure);
 });
+
+test('a deletion removes the content from the stores of the client, also if its options name a store that is undefined', async () => {
+  const stores = new Stores();
+  expect(await stores.client.handle('r').delete({ archive: undefined, payloadStore: undefined, end: true })).toBe('not_found');
+  expect(stores.removed).toEqual(['payloads of r', 'archive of r']);
+});
