@@ -1,7 +1,8 @@
 import type { Payload } from '@temporalio/common';
 import { ENCRYPTED_ENCODING, environmentKeys, isEncodedAs, keyIdOf, KEYS_VARIABLE } from '../../codec/encryption.ts';
 import { counted } from '../../core/domain/text.ts';
-import { IS_RUN } from '../../client/visibility.ts';
+import { IS_RUN, quoted } from '../../client/visibility.ts';
+import { BATCH_COLLECTOR } from '../../core/protocol.ts';
 import { inBatches } from '../../temporal/waiting.ts';
 import { type AnsweringServer, type Examination, type Finding, ok, skipped, warn } from './examination.ts';
 import { withNamespace } from './server-checks.ts';
@@ -19,10 +20,15 @@ const NAMED = 3;
 /** The keys that the newest executions of open runs need, with the runs that need each. */
 interface KeysInUse {
   runsByKey: Map<string, string[]>;
-  /** The runs that were read, and all open runs. */
+  /** The runs that were read, and all open workflows: those of the user may have runs inside. */
   read: number;
   open: number;
 }
+
+/** The workflows that are read: a collector of batches has its calls in its history, and no worker continues it without the key either. */
+const READ_TYPES = `(${IS_RUN} OR WorkflowType = ${quoted(BATCH_COLLECTOR)})`;
+
+const IS_OPEN = `ExecutionStatus = 'Running'`;
 
 /**
  * Checks which encryption keys open runs need, which says when an old one may go. The ids of keys are in clear text, so the check needs
@@ -42,7 +48,10 @@ export async function checkKeysInUse(examination: Examination): Promise<Finding>
     if (lacking.length === 0) {
       const unused = [...(keys ?? [])].filter((id) => !runsByKey.has(id)).map((id) => `"${id}"`);
       // What was not read may need them.
-      const may = unused.length === 0 ? '' : read < open ? '' : ` No open run needs ${unused.join(', ')}.`;
+      const may =
+        unused.length === 0 || read < open
+          ? ''
+          : ` The history of no open run needs ${unused.join(', ')}; content that runs have in a payload store may.`;
       return ok(`Open runs need the keys ${uses}${ofAll(found)}, and this process has them.${may}`);
     }
     const [[id, runs]] = lacking as [(typeof lacking)[number]];
@@ -58,7 +67,7 @@ export async function checkKeysInUse(examination: Examination): Promise<Finding>
 }
 
 function ofAll({ read, open }: KeysInUse): string {
-  return read < open ? ` (of ${open} open runs, ${read} were read)` : '';
+  return read < open ? ` (of ${open} open workflows, ${read} were read)` : '';
 }
 
 /** The ids of the keys of this process; undefined if there are none. */
@@ -73,11 +82,10 @@ function ownKeys({ machine }: Examination): Set<string> | undefined {
 
 async function keysInUse({ connection, namespace }: AnsweringServer): Promise<KeysInUse> {
   const until = Date.now() + READ_MS;
-  const query = `${IS_RUN} AND ExecutionStatus = 'Running'`;
   return connection.withDeadline(until + 500, async () => {
     const [{ executions }, { count }] = await Promise.all([
-      connection.workflowService.listWorkflowExecutions({ namespace, query, pageSize: MOST_READ }),
-      connection.workflowService.countWorkflowExecutions({ namespace, query }),
+      connection.workflowService.listWorkflowExecutions({ namespace, query: `${READ_TYPES} AND ${IS_OPEN}`, pageSize: MOST_READ }),
+      connection.workflowService.countWorkflowExecutions({ namespace, query: IS_OPEN }),
     ]);
     const runsByKey = new Map<string, string[]>();
     let read = 0;

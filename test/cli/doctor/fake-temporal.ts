@@ -1,5 +1,6 @@
 import { Metadata, Server, ServerCredentials, type ServiceDefinition, status as codes } from '@grpc/grpc-js';
 import protocol from '@temporalio/proto';
+import { BATCH_COLLECTOR } from '../../../src/core/protocol.ts';
 
 const { temporal } = protocol;
 
@@ -23,6 +24,10 @@ export interface FakeTemporalOptions {
   openAgents?: readonly string[];
   /** The keys of the payloads of open runs, by run. */
   openRuns?: Readonly<Record<string, readonly string[]>>;
+  /** The same of collectors of batches. */
+  openCollectors?: Readonly<Record<string, readonly string[]>>;
+  /** The number of open workflows of the user. Default 0. */
+  openOthers?: number;
 }
 
 const KEYWORD = 2;
@@ -55,26 +60,35 @@ export async function startFakeTemporal(
     away = [],
     openAgents = [],
     openRuns = {},
+    openCollectors = {},
+    openOthers = 0,
   } = options;
   const attributes = { ...(options.attributes ?? ALL_ATTRIBUTES) };
   const requireNamespace = ({ namespace }: Record<string, unknown>): void => {
     if (!namespaces.includes(String(namespace)))
       throw Object.assign(new Error(`Namespace ${String(namespace)} is not found.`), { code: codes.NOT_FOUND });
   };
+  /** The open workflows of the types that a query names. */
+  const openIds = (query: string): string[] =>
+    query.includes('WorkflowType') && !query.includes(BATCH_COLLECTOR)
+      ? Object.keys(openRuns)
+      : Object.keys({ ...openRuns, ...openCollectors });
   const answers: Record<string, Answer> = {
     GetSystemInfo: () => ({ serverVersion: version, capabilities: {} }),
     DescribeNamespace: (request) => {
       requireNamespace(request);
       return { config: { workflowExecutionRetentionTtl: { seconds: Math.round(retentionDays * 86_400) } } };
     },
-    CountWorkflowExecutions: () => ({ count: Object.keys(openRuns).length }),
+    CountWorkflowExecutions: ({ query }) => ({
+      count: openIds(String(query)).length + (String(query).includes('WorkflowType') ? 0 : openOthers),
+    }),
     GetWorkflowExecutionHistory: ({ execution }) => {
       const { workflowId = '' } = execution as { workflowId?: string };
       const encrypted = (keyId: string): object => ({
         metadata: { encoding: Buffer.from('binary/aes-256-gcm'), 'encryption-key-id': Buffer.from(keyId) },
         data: Buffer.from('secret'),
       });
-      const payloads = (openRuns[workflowId] ?? []).map(encrypted);
+      const payloads = ({ ...openRuns, ...openCollectors }[workflowId] ?? []).map(encrypted);
       return { history: { events: [{ eventId: 1, workflowExecutionStartedEventAttributes: { input: { payloads } } }] } };
     },
     SignalWorkflowExecution: () => {
@@ -88,9 +102,9 @@ export async function startFakeTemporal(
         approximateBacklogAge: { seconds: options.backlog?.ageSeconds ?? 0 },
       },
     }),
-    ListWorkflowExecutions: () => ({
+    ListWorkflowExecutions: ({ query }) => ({
       executions: [
-        ...Object.keys(openRuns).map((workflowId) => ({ execution: { workflowId, runId: workflowId } })),
+        ...openIds(String(query)).map((workflowId) => ({ execution: { workflowId, runId: workflowId } })),
         ...openAgents.map((name) => ({
           searchAttributes: { indexedFields: { LonghaulAgent: { data: Buffer.from(JSON.stringify(name)) } } },
         })),

@@ -138,8 +138,23 @@ test('the keys that open runs need are named with their runs, and those that non
   const { checks } = await environment.examine();
   expect(checks.find(({ name }) => name === 'codec-keys')).toMatchObject({
     status: 'ok',
-    summary: 'Open runs need the keys "2026" (2 runs), and this process has them. No open run needs "2025".',
+    summary:
+      'Open runs need the keys "2026" (2 runs), and this process has them. The history of no open run needs "2025"; content that runs have in a payload store may.',
   });
+});
+
+test.each([
+  [
+    { openCollectors: { 'batches of openai': ['2025'] } },
+    'Open runs need the keys "2025" (1 run), "2026" (1 run), and this process has them.',
+  ],
+  [{ openOthers: 3 }, 'Open runs need the keys "2026" (1 run) (of 4 open workflows, 1 were read), and this process has them.'],
+])('no key is called unneeded that a collector of batches, or a workflow of the user, may need: %j', async (open, summary) => {
+  await using environment = await Environment.open({ openRuns: { 'clerk-1': ['2026'] }, ...open });
+  const key = Buffer.alloc(32).toString('base64');
+  environment.machine.env['LONGHAUL_ENCRYPTION_KEYS'] = `2026:${key},2025:${key}`;
+  const { checks } = await environment.examine();
+  expect(checks.find(({ name }) => name === 'codec-keys')).toMatchObject({ status: 'ok', summary });
 });
 
 test('tasks that wait because no build is current need that build, and not more workers', async () => {
