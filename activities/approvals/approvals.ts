@@ -299,7 +299,8 @@ export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyW
 async function stillWaits(input: NotifyWaitingInput): Promise<boolean> {
   for (let from = 0; ;) {
     const { pending, total } = await queryRun<ApprovalsPage>(input, QUERIES.approvals, { from });
-    if (pending.some(({ key }) => key === input.waiting.key)) return true;
+    // Another limit may have been reached at the same place of the record.
+    if (pending.some(({ key, digest }) => key === input.waiting.key && digest === input.waiting.digest)) return true;
     from += pending.length;
     if (pending.length === 0 || from >= total) return false;
   }

@@ -225,13 +225,17 @@ test('a notification that hangs is given up after its time limit and when its wo
 
 test('a further attempt notifies only of calls that still wait', async () => {
   const told: string[] = [];
-  const view = (...keys: string[]): object => ({ pending: keys.map((key) => ({ key })), total: keys.length });
+  const { digest } = notice.waiting;
+  const viewOf = (...pending: object[]): object => ({ pending, total: pending.length });
+  const view = (...keys: string[]): object => viewOf(...keys.map((key) => ({ key, digest })));
   const again = async (page: object): Promise<void> => {
     const asked = { ...answers, [QUERIES.approvals]: page };
     const environment = activityEnvironment({ events, answers: asked, info: { attempt: 2 }, notify: ({ id }) => void told.push(id) });
     await environment.run(notifyWaitingActivity(environment.runtime), notice);
   };
   await again(view('a/0', 'b/0'));
+  // As the next limit, after the one that it is about was raised.
+  await again(viewOf({ key: 'e1/1', digest: 'of another wait' }));
   expect(told).toEqual([]);
   await again(view('a/0', 'e1/1'));
   expect(told).toEqual(['run-1/e1/1']);
