@@ -67,15 +67,17 @@ export interface ActivityEnvironment {
   shutDown(): void;
 }
 
-/** The server's description of the run. */
-const DESCRIPTION = temporal.api.workflowservice.v1.DescribeWorkflowExecutionResponse.fromObject({
-  workflowExecutionInfo: {
-    execution: { workflowId: 'run-1', runId: 'execution-1' },
-    type: { name: 'agentRun' },
-    status: 1,
-    startTime: { seconds: 1, nanos: 0 },
-  },
-});
+/** Returns the server's description of the run. */
+function descriptionOfRun(): object {
+  return temporal.api.workflowservice.v1.DescribeWorkflowExecutionResponse.fromObject({
+    workflowExecutionInfo: {
+      execution: { workflowId: 'run-1', runId: 'execution-1' },
+      type: { name: 'agentRun' },
+      status: 1,
+      startTime: { seconds: 1, nanos: 0 },
+    },
+  });
+}
 
 /** Makes an environment. By default the run has one event, a message of a user. */
 export function activityEnvironment(options: EnvironmentOptions = {}): ActivityEnvironment {
@@ -112,7 +114,7 @@ export function activityEnvironment(options: EnvironmentOptions = {}): ActivityE
     },
     options: {
       loadedDataConverter: converter,
-      interceptors: { workflow: [{ describe: () => soon({ ...DESCRIPTION, pendingActivities }) }] },
+      interceptors: { workflow: [{ describe: () => soon(Object.assign(descriptionOfRun(), { pendingActivities })) }] },
     },
   };
   const client = parts as unknown as Client;
