@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { goTo, hrefTo, place } from './address.ts';
 import { ask } from './api.ts';
 import type { AgentEntry, ContentPart } from './api-types.ts';
@@ -108,11 +108,15 @@ function Conversation({ record, version }: { record: RunRecord; version: number 
   const log = useRef<HTMLDivElement>(null);
   // Who reads what was said before stays there.
   const isAtEnd = useRef(true);
-  useEffect(() => {
+  const lastTop = useRef(0);
+  useLayoutEffect(() => {
     if (isAtEnd.current) log.current?.scrollTo({ top: log.current.scrollHeight });
   }, [version]);
   const note = ({ currentTarget: { scrollHeight, scrollTop, clientHeight } }: { currentTarget: HTMLDivElement }): void => {
-    isAtEnd.current = scrollHeight - scrollTop - clientHeight < END;
+    // A browser tells of scrolling later: what was said meanwhile makes the end farther away, but only a reader goes back.
+    if (scrollHeight - scrollTop - clientHeight < END) isAtEnd.current = true;
+    else if (scrollTop < lastTop.current) isAtEnd.current = false;
+    lastTop.current = scrollTop;
   };
   const isWorking = record.status === 'running';
   return (

@@ -186,6 +186,35 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await run.cancel('seen');
   });
 
+  test('a chat that is opened anew is at its end and stays there', async () => {
+    const session = studio.client.session('parrot', { id: `chat-${Date.now()}` });
+    await session.ask(`${'One line\n'.repeat(40)}The end`);
+    const page = await studio.page('#/agents', { viewport: { width: 900, height: 400 } });
+    // A browser tells of scrolling when more has been said already.
+    await page.addInitScript(`addEventListener('DOMContentLoaded', () =>
+      new MutationObserver(() => document.querySelector('.talk')?.dispatchEvent(new Event('scroll')))
+        .observe(document.body, { childList: true, subtree: true, characterData: true }))`);
+    await page.goto(`${studio.url}#/playground/parrot/${session.id}`);
+    await page.reload();
+    const left = async (): Promise<number> =>
+      Number(
+        await page.evaluate(
+          `(({ scrollHeight, clientHeight, scrollTop }) => scrollHeight - clientHeight - scrollTop)(document.querySelector('.talk'))`,
+        ),
+      );
+    await shows(page, 'idle');
+    await expect.poll(left).toBeLessThan(5);
+    await session.ask(`${'Another line\n'.repeat(40)}The very end`);
+    await shows(page, 'The very end');
+    await expect.poll(left).toBeLessThan(5);
+    // A reader who goes back stays there.
+    await page.evaluate(`document.querySelector('.talk').scrollTo({ top: 100 })`);
+    await session.ask('And more');
+    await shows(page, 'And more');
+    expect(await left()).toBeGreaterThan(200);
+    await session.close();
+  });
+
   test('the search finds the arguments and the result of a call', async () => {
     const run = await waitingRun();
     const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
