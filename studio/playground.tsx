@@ -82,7 +82,7 @@ function Chat({ agent, session }: { agent: AgentEntry; session: string | undefin
     <div class="columns even">
       <section aria-label={TEXTS.playground} class="chat">
         {error !== undefined && <ProblemNote error={error} />}
-        <Conversation record={record} version={version} />
+        <Conversation record={record} version={version} isBegun={session !== undefined && error === undefined} />
         <EndedFromOutside record={record} />
         <Approvals
           of={waiting.value?.filter(({ runId }) => session !== undefined && (runId === session || runId?.startsWith(`${session}/`))) ?? []}
@@ -93,7 +93,7 @@ function Chat({ agent, session }: { agent: AgentEntry; session: string | undefin
         {session === undefined ? (
           <Note>{TEXTS.asItHappens}</Note>
         ) : (
-          <Steps runId={session} record={record} version={version} timeline={timeline.read} />
+          <Steps runId={session} record={record} version={version} timeline={timeline.read} error={error} />
         )}
       </div>
     </div>
@@ -104,7 +104,7 @@ function Chat({ agent, session }: { agent: AgentEntry; session: string | undefin
 const END = 40;
 
 /** What was said, without the calls. */
-function Conversation({ record, version }: { record: RunRecord; version: number }): JSX.Element {
+function Conversation({ record, version, isBegun }: { record: RunRecord; version: number; isBegun: boolean }): JSX.Element {
   const log = useRef<HTMLDivElement>(null);
   // Who reads what was said before stays there.
   const isAtEnd = useRef(true);
@@ -121,7 +121,9 @@ function Conversation({ record, version }: { record: RunRecord; version: number 
   const isWorking = record.status === 'running';
   return (
     <div role="log" aria-label={TEXTS.playground} class="talk" tabIndex={0} ref={log} onScroll={note}>
-      {record.rows.length === 0 && record.live === undefined && record.status === '' && <p class="dim">{TEXTS.sayFirst}</p>}
+      {record.rows.length === 0 && record.live === undefined && !record.isRead && (
+        <p class="dim">{isBegun ? TEXTS.loading : TEXTS.sayFirst}</p>
+      )}
       {record.rows.flatMap((row) => {
         const said = sentence(row);
         return said === undefined ? [] : [<Bubble key={row.key} {...said} />];

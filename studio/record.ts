@@ -70,6 +70,11 @@ export class RunRecord {
     return this.result !== undefined || this.outside !== undefined;
   }
 
+  /** True once the stream has brought what was recorded before: a status comes after it. */
+  get isRead(): boolean {
+    return this.status !== '' || this.isOver;
+  }
+
   /** Takes what a stream has brought. */
   take(items: readonly StreamItem[]): void {
     for (const item of items) this.#take(item);

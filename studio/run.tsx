@@ -74,7 +74,15 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
       <div class="columns">
         <div>
           {tree.value !== undefined && <Trace tree={tree.value} record={record} version={version} />}
-          <Steps runId={runId} record={record} version={version} timeline={timeline.read} waits={waits} />
+          <Steps
+            runId={runId}
+            record={record}
+            version={version}
+            timeline={timeline.read}
+            waits={waits}
+            error={error}
+            isEmpty={status.value?.events === 0}
+          />
           <Ending record={record} version={version} />
           <EndedFromOutside record={record} />
         </div>

@@ -25,10 +25,14 @@ interface StepsOptions {
   timeline: ReadTimeline | undefined;
   /** Why calls have no result yet, by their ids. */
   waits?: ReadonlyMap<string, string>;
+  /** Why nothing can be read, which is said elsewhere. */
+  error: unknown;
+  /** True if the service has said that nothing is recorded: the stream of a run that no worker has begun says nothing. */
+  isEmpty?: boolean;
 }
 
 /** The record of a run, step by step, with a search. */
-export function Steps({ runId, record, version, timeline, waits }: StepsOptions): JSX.Element {
+export function Steps({ runId, record, version, timeline, waits, error, isEmpty = false }: StepsOptions): JSX.Element {
   const [words, setWords] = useState('');
   const rows = useMemo(() => rowsWith(record, words), [record, record.revision, words]);
   const isLong = rows.length > FEW;
@@ -45,7 +49,9 @@ export function Steps({ runId, record, version, timeline, waits }: StepsOptions)
         />
         {words !== '' && <span role="status">{TEXTS.found(rows.length, record.rows.length)}</span>}
       </div>
-      {record.rows.length === 0 && record.live === undefined && <Note>{TEXTS.noSteps}</Note>}
+      {record.rows.length === 0 && record.live === undefined && error === undefined && (
+        <Note>{record.isRead || isEmpty ? TEXTS.noSteps : TEXTS.loading}</Note>
+      )}
       {isLong ? (
         <Windowed
           key={words}
@@ -75,7 +81,7 @@ function useRowViews({
   timeline,
   waits,
   isLong,
-}: Omit<StepsOptions, 'version'> & { isLong: boolean }): (row: Row) => JSX.Element {
+}: Omit<StepsOptions, 'version' | 'error' | 'isEmpty'> & { isLong: boolean }): (row: Row) => JSX.Element {
   // What the reader has opened and closed stays so, also when it comes back to the screen.
   const toggled = useMemo(() => new Map<string, boolean>(), [record]);
   // As long as nothing of a row has changed, the page has nothing to compare: what the model writes comes many times a second.
@@ -277,7 +283,7 @@ function ChildSteps({ runId }: { runId: string }): JSX.Element {
   return (
     <>
       {error !== undefined && <ProblemNote error={error} />}
-      <Steps runId={runId} record={record} version={version} timeline={read} />
+      <Steps runId={runId} record={record} version={version} timeline={read} error={error} />
       <EndedFromOutside record={record} />
     </>
   );

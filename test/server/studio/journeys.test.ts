@@ -186,6 +186,31 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await run.cancel('seen');
   });
 
+  test('a record that is on its way is not said to be empty', async () => {
+    const run = await studio.client.start('parrot', { input: 'Hello' });
+    await run.result();
+    const session = studio.client.session('parrot', { id: `chat-${run.runId}` });
+    await session.ask('Good morning');
+    const held = Promise.withResolvers<void>();
+    for (const [place, says] of [
+      [`runs/${encodeURIComponent(run.runId)}`, 'Hello'],
+      [`playground/parrot/${session.id}`, 'Good morning'],
+    ] as const) {
+      const page = await studio.page('#/agents');
+      await page.route('**/v1/runs/*/stream*', async (route) => {
+        await held.promise;
+        await route.continue();
+      });
+      await page.goto(`${studio.url}#/${place}`);
+      await shows(page, 'Loading …');
+      expect(await page.locator('main').innerText()).not.toMatch(/Nothing is (recorded|said)/);
+      held.resolve();
+      await shows(page, says);
+      await page.unrouteAll({ behavior: 'wait' });
+    }
+    await session.close();
+  });
+
   test('a chat that is opened anew is at its end and stays there', async () => {
     const session = studio.client.session('parrot', { id: `chat-${Date.now()}` });
     await session.ask(`${'One line\n'.repeat(40)}The end`);
