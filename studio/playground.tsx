@@ -165,6 +165,8 @@ function Say({ agent, session }: { agent: AgentEntry; session: string | undefine
   const { busy, outcome, act } = useAction();
   // A session whose first message was refused takes the next one: it would be left without any.
   const opened = useRef<{ sessionId: string; deps: string } | undefined>(undefined);
+  /** The chat that the outcome of the last message belongs to. */
+  const sentTo = useRef<string | undefined>(undefined);
   const needsDeps = session === undefined && agent.deps !== undefined;
   const openOnce = async (): Promise<string> => {
     const given = JSON.stringify(deps);
@@ -173,6 +175,7 @@ function Say({ agent, session }: { agent: AgentEntry; session: string | undefine
   };
   const send = async (): Promise<string> => {
     const from = place.peek();
+    sentTo.current = session;
     const content = file === undefined ? words : [{ type: 'text' as const, text: words }, await partOf(file)];
     const sessionId = session ?? (await openOnce());
     const receipt = await ask('POST /v1/sessions/{sessionId}/messages', { params: { sessionId }, body: { content } });
@@ -180,6 +183,7 @@ function Say({ agent, session }: { agent: AgentEntry; session: string | undefine
     setWords((now) => (now === words ? '' : now));
     setFile((now) => (now === file ? undefined : now));
     opened.current = undefined;
+    sentTo.current = sessionId;
     // A reader who has gone elsewhere meanwhile does something there.
     if (session === undefined && place.peek() === from) goTo(['playground', agent.name, sessionId]);
     return TEXTS.receipts.sent(receipt.turn === undefined ? '' : TEXTS.receipts.turn(receipt.turn));
@@ -203,7 +207,7 @@ function Say({ agent, session }: { agent: AgentEntry; session: string | undefine
         </button>
         <Attach file={file} onChange={setFile} />
       </div>
-      {outcome}
+      {sentTo.current === session && outcome}
     </form>
   );
 }
@@ -227,18 +231,23 @@ function Words({ value, onChange }: { value: string; onChange: (words: string) =
 }
 
 function Attach({ file, onChange }: { file: File | undefined; onChange: (file: File | undefined) => void }): JSX.Element {
+  const field = useRef<HTMLInputElement>(null);
+  // The field says what is attached, and the same file may be chosen again for the next message.
+  useLayoutEffect(() => {
+    if (file === undefined && field.current !== null) field.current.value = '';
+  }, [file]);
   return (
-    <label class="attach">
-      {file === undefined ? TEXTS.attach : <Name of={TEXTS.attached(file.name)} />}
-      <input
-        type="file"
-        onChange={({ currentTarget: field }) => {
-          onChange(field.files?.[0]);
-          // The same file may be chosen again for the next message.
-          field.value = '';
-        }}
-      />
-    </label>
+    <>
+      <label class="attach">
+        {file === undefined ? TEXTS.attach : <Name of={TEXTS.attached(file.name)} />}
+        <input ref={field} type="file" onChange={({ currentTarget }) => onChange(currentTarget.files?.[0])} />
+      </label>
+      {file !== undefined && (
+        <button type="button" onClick={() => onChange(undefined)}>
+          {TEXTS.detach}
+        </button>
+      )}
+    </>
   );
 }
 

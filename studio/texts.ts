@@ -460,6 +460,7 @@ export const TEXTS = {
   say: 'Say something',
   attach: 'Attach a file',
   attached: (name: string) => `Attached: ${name}`,
+  detach: 'Remove the file',
   tooLarge: 'The file is larger than 500 kB.',
   deps: 'Deps of the session',
   newChat: 'New chat',

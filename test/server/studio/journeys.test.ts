@@ -240,6 +240,35 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await session.close();
   });
 
+  test('a file that was attached can be removed again', async () => {
+    const page = await studio.page('#/playground/parrot');
+    await shows(page, 'Attach a file');
+    const field = page.locator('input[type=file]');
+    await field.setInputFiles({ name: 'map.png', mimeType: 'image/png', buffer: Buffer.from('not a picture') });
+    await shows(page, 'Attached: map.png');
+    // What the field itself says is the same.
+    expect(await field.inputValue()).toContain('map.png');
+    await press(page, 'Remove the file');
+    await shows(page, 'Attach a file');
+    expect(await field.inputValue()).toBe('');
+    await tabTo(page, 'Say something');
+    await page.keyboard.type('Nothing attached');
+    await page.keyboard.press('Enter');
+    await shows(page, 'turn 1 answers it');
+    expect(await page.locator('.talk').innerText()).not.toContain('base64');
+  });
+
+  test('the receipt of a message is not shown in another chat', async () => {
+    const page = await studio.page('#/playground/parrot');
+    await tabTo(page, 'Say something');
+    await page.keyboard.type('Hello there');
+    await page.keyboard.press('Enter');
+    await shows(page, 'Accepted: turn 1 answers it');
+    await press(page, 'New chat');
+    await shows(page, 'Nothing is said yet.');
+    expect(await page.locator('main').innerText()).not.toContain('Accepted');
+  });
+
   test('the search finds the arguments and the result of a call', async () => {
     const run = await waitingRun();
     const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
