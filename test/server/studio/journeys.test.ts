@@ -258,6 +258,26 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     expect(await page.locator('.talk').innerText()).not.toContain('base64');
   });
 
+  test('each line of an answer has its own direction', async () => {
+    const run = await studio.client.start('parrot', { input: 'Hello\nمرحبا 12 Lamp\nשלום 34 Chair\nTable مرحبا' });
+    await run.result();
+    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
+    await shows(page, 'Ended');
+    const order = await page.evaluate(`(() => {
+      const node = document.createTreeWalker(document.querySelector('.ending .text'), NodeFilter.SHOW_TEXT).nextNode();
+      const leftOf = (word, from = 0) => {
+        const range = document.createRange();
+        const at = node.data.indexOf(word, from);
+        range.setStart(node, at);
+        range.setEnd(node, at + word.length);
+        return range.getBoundingClientRect().left;
+      };
+      const last = node.data.indexOf('Table');
+      return [leftOf('مرحبا') > leftOf('Lamp'), leftOf('שלום') > leftOf('Chair'), leftOf('Table') < leftOf('مرحبا', last)];
+    })()`);
+    expect(order).toEqual([true, true, true]);
+  });
+
   test('the receipt of a message is not shown in another chat', async () => {
     const page = await studio.page('#/playground/parrot');
     await tabTo(page, 'Say something');
