@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks';
 import { ask } from './api.ts';
 import type { CallDetails, Decision, SpilledContent } from './api-types.ts';
 import { reaches } from './caller.ts';
-import { moment, span } from './format.ts';
-import { Answer, Fold, Notes, ProblemNote, RunLink, useAnswer } from './parts.tsx';
+import { span, wholeMoment } from './format.ts';
+import { Answer, Fold, Moment, Notes, ProblemNote, RunLink, useAnswer } from './parts.tsx';
 import { type CallRow, ranWith } from './record.ts';
 import { decisionText, decisionTone } from './notes.ts';
 import type { CallFacts } from './timeline.tsx';
@@ -82,9 +82,7 @@ function Decided({ decision }: { decision: Decision }): JSX.Element {
   return (
     <div class={`decided tone-${decisionTone(decision)}`}>
       <Text of={decisionText(decision)} limit={400} />
-      <time class="dim" dateTime={decision.at}>
-        {moment(decision.at)}
-      </time>
+      <Moment class="dim" of={decision.at} />
     </div>
   );
 }
@@ -175,7 +173,7 @@ function WholeCall({ call }: { call: CallDetails }): JSX.Element {
   const facts: [string, string | undefined][] = [
     [TEXTS.callId, callId],
     [TEXTS.agent, agentName],
-    [TEXTS.requestedAt, requestedAt === undefined ? undefined : moment(requestedAt)],
+    [TEXTS.requestedAt, requestedAt === undefined ? undefined : wholeMoment(requestedAt)],
     [TEXTS.version, toolVersion],
     [TEXTS.category, category],
   ];

@@ -3,6 +3,7 @@ import { digits, TEXTS } from './texts.ts';
 // To make a format takes longer than to use it a hundred times: each is made once, when it is used first.
 let times: Intl.DateTimeFormat | undefined;
 let days: Intl.DateTimeFormat | undefined;
+let wholes: Intl.DateTimeFormat | undefined;
 
 /** Returns a time span as people read it: `< 1 ms`, `840 ms`, `3.2 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`. */
 export function span(ms: number): string {
@@ -60,13 +61,20 @@ export function spent(
   };
 }
 
-/** Returns a moment in the reader's own time, without the day if it is today. What is no time is shown as it is: the page must not end with it. */
+/** Returns a moment in the reader's own time, in seconds, without the day if it is today. What is no time is shown as it is: the page must not end with it. */
 export function moment(iso: string): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return iso;
   const isToday = date.toDateString() === new Date().toDateString();
   if (isToday) return (times ??= new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })).format(date);
-  return (days ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })).format(date);
+  return (days ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })).format(date);
+}
+
+/** Returns a moment with its day and the time zone of the reader: two readers may compare what they see. */
+export function wholeMoment(iso: string): string {
+  const date = new Date(iso);
+  if (Number.isNaN(date.getTime())) return iso;
+  return (wholes ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'long' })).format(date);
 }
 
 /** Returns how long it is until then, or since then, in whole seconds. */

@@ -4,7 +4,7 @@ import { hrefTo } from './address.ts';
 import { ask, Refused, type RequestOf } from './api.ts';
 import type { Operations } from './api-types.ts';
 import { reaches } from './caller.ts';
-import { statusText, tone } from './format.ts';
+import { moment, statusText, tone, wholeMoment } from './format.ts';
 import { Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -12,6 +12,15 @@ import { TEXTS } from './texts.ts';
 
 export function Status({ of: status }: { of: string | undefined }): JSX.Element {
   return <span class={`status ${tone(status)}`}>{statusText(status)}</span>;
+}
+
+/** A moment, with its day and its time zone as the tooltip. */
+export function Moment({ of: iso, class: look }: { of: string; class?: string }): JSX.Element {
+  return (
+    <time class={look} dateTime={iso} title={wholeMoment(iso)}>
+      {moment(iso)}
+    </time>
+  );
 }
 
 /** Says what has gone wrong, in the words of the service. */

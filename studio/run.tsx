@@ -4,14 +4,14 @@ import { ask, connection, Refused } from './api.ts';
 import type { RunStatus, RunTree, StatusView } from './api-types.ts';
 import { RunControls } from './controls.tsx';
 import { endingTexts } from './ending.ts';
-import { costText, moment, number, span, spent, tone } from './format.ts';
+import { costText, number, span, spent, tone } from './format.ts';
 import { Graph } from './graph.tsx';
 import { agentGraph, hasOthers, programGraph } from './graph-parts.ts';
 import { useOthers } from './others.ts';
 import { Approvals } from './inbox.tsx';
 import { callWaits, waitsOf } from './now.ts';
 import { isBegunAgain } from './listing.ts';
-import { Fold, type Loaded, ProblemNote, RunLink, Status, useAnswer } from './parts.tsx';
+import { Fold, type Loaded, Moment, ProblemNote, RunLink, Status, useAnswer } from './parts.tsx';
 import type { RunRecord } from './record.ts';
 import { listWaiting, me, onFeed, restarts, waiting } from './caller.ts';
 import { EndedFromOutside, Steps } from './steps.tsx';
@@ -259,7 +259,7 @@ function Facts({ view, tree, record }: { view: StatusView | undefined; tree: Run
     [TEXTS.columns.tokens, `${number(tokens)}${tree !== undefined && treeSize(tree) > 1 ? ` ${TEXTS.tree(treeSize(tree))}` : ''}`],
     [TEXTS.columns.cost, usage.llmCalls === 0 ? undefined : costText(cost)],
     [TEXTS.toolCalls, number(toolCallsTotal)],
-    [TEXTS.columns.started, moment(startTime)],
+    [TEXTS.columns.started, <Moment of={startTime} />],
     [TEXTS.columns.duration, seconds === undefined || seconds === null ? undefined : span(seconds * 1_000)],
     [TEXTS.user, about.user === undefined ? undefined : <Name of={about.user} />],
     [TEXTS.tenant, about.tenant === undefined ? undefined : <Name of={about.tenant} />],
@@ -297,7 +297,13 @@ function Ending({ record }: RecordPart): JSX.Element | null {
   return (
     <section class="row ending" aria-labelledby="ending">
       <h2 id="ending">
-        {TEXTS.ended} <Status of={status} /> {endTime !== null && <small class="dim">{TEXTS.endedAt(moment(endTime), length)}</small>}
+        {TEXTS.ended} <Status of={status} />{' '}
+        {endTime !== null && (
+          <small class="dim">
+            <Moment of={endTime} />
+            {length !== undefined && TEXTS.endedAfter(length)}
+          </small>
+        )}
       </h2>
       {texts.map((text) => (
         <div key={text} class={`note ${look === 'good' ? 'calm' : look}`}>

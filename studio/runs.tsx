@@ -3,9 +3,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { hrefTo, place, setQuery } from './address.ts';
 import { ask } from './api.ts';
 import type { RunEntry } from './api-types.ts';
-import { dollars, moment, number, span, STATUSES, statusText } from './format.ts';
+import { dollars, number, span, STATUSES, statusText } from './format.ts';
 import { changed, pauseBefore, renewed, type RunPages } from './listing.ts';
-import { Note, ProblemNote, Status, useAnswer } from './parts.tsx';
+import { Moment, Note, ProblemNote, Status, useAnswer } from './parts.tsx';
 import { may, me, onFeed } from './caller.ts';
 import { Chats } from './playground.tsx';
 import { Line, Name } from './text.tsx';
@@ -280,7 +280,7 @@ function RunRow({ run }: { run: RunEntry }): JSX.Element {
         <Name of={user} limit={40} />
       </td>
       <td>
-        <time dateTime={startTime}>{moment(startTime)}</time>
+        <Moment of={startTime} />
       </td>
       <td class="amount">{number(steps)}</td>
       <td class="amount">{number(tokens)}</td>

@@ -1,10 +1,9 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { hrefTo } from './address.ts';
-import type { Event } from './api-types.ts';
-import { dollars, moment, span, spent } from './format.ts';
+import { dollars, span, spent } from './format.ts';
 import { Call, HookLine } from './call.tsx';
-import { Fold, Note, ProblemNote } from './parts.tsx';
+import { Fold, Moment, Note, ProblemNote } from './parts.tsx';
 import { decisionTone } from './notes.ts';
 import { type AnswerRow, type CallRow, type LiveAnswer, messageText, ranWith, type Row, type RunRecord, rowText } from './record.ts';
 import { Line, Name, Text } from './text.tsx';
@@ -145,14 +144,6 @@ function RowView({ row, runId, timeline, waitsFor, open, onToggle }: RowOptions)
   );
 }
 
-function Time({ of: event }: { of: Event }): JSX.Element {
-  return (
-    <time class="dim" dateTime={event.timestamp}>
-      {moment(event.timestamp)}
-    </time>
-  );
-}
-
 function NoteRow({ row }: { row: Extract<Row, { kind: 'note' }> }): JSX.Element {
   return (
     <div class="row fact">
@@ -161,7 +152,7 @@ function NoteRow({ row }: { row: Extract<Row, { kind: 'note' }> }): JSX.Element 
           <Text of={text} limit={400} />
         </div>
       ))}
-      <Time of={row.event} />
+      <Moment class="dim" of={row.event.timestamp} />
     </div>
   );
 }
@@ -176,7 +167,7 @@ function MessageRow({ row: { event, messages }, open, onToggle }: MessageRowOpti
       </strong>
       {event.given === true && <span class="tag">{TEXTS.given}</span>}
       <Line of={messages.map(messageText).join(' ')} limit={100} />
-      <Time of={event} />
+      <Moment class="dim" of={event.timestamp} />
     </>
   );
   return (
@@ -206,7 +197,7 @@ function AnswerTitle({ row }: { row: AnswerRow }): JSX.Element {
           {cost !== undefined && ` · ${dollars(cost)}`}
         </span>
       )}
-      <Time of={event} />
+      <Moment class="dim" of={event.timestamp} />
     </>
   );
 }

@@ -270,8 +270,7 @@ export const TEXTS = {
   noOutput: 'It has ended without an answer.',
   emptyOutput: 'The answer is empty.',
   ended: 'Ended',
-  /** The moment of an end, and how long the run took. */
-  endedAt: (when: string, length: string | undefined) => `${when}${length === undefined ? '' : `, after ${length}`}`,
+  endedAfter: (length: string) => `, after ${length}`,
   endings: {
     cancelled: (reason: string | undefined) =>
       reason === undefined ? 'It was cancelled, without a reason.' : `It was cancelled. Reason: ${reason}`,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { dollars as printed } from '../../src/core/domain/usage.ts';
-import { dollars, fromNow, moment, span, spent } from '../../studio/format.ts';
+import { dollars, fromNow, moment, span, spent, wholeMoment } from '../../studio/format.ts';
 
 test('a time span is written in the unit that it is rounded to', () => {
   expect([0, 0.4, 1, 840, 999.4, 999.6, 3_210, 59_940].map(span)).toEqual([
@@ -22,8 +22,14 @@ test('how long ago something was is written in whole seconds', () => {
   expect([-15, -0.2, 0.4, 9.6, 59.7, -3_700].map(at)).toEqual(['15 s ago', 'now', 'now', 'in 10 s', 'in 1 min', '1 h 1 min ago']);
 });
 
+test('a moment of another day has its seconds, and a whole one its time zone', () => {
+  expect(moment('2020-01-02T03:04:05.678Z')).toMatch(/^[123] Jan 2020, \d\d:\d4:05$/);
+  expect(wholeMoment('2020-01-02T03:04:05.678Z')).toMatch(/^\w+,? [123] January 2020 at \d\d:\d4:05 (UTC|GMT|[A-Z]{2,5})([+-][\d:]+)?$/);
+});
+
 test('what is no time is shown as it is', () => {
   expect(['', 'soon'].map(moment)).toEqual(['', 'soon']);
+  expect(wholeMoment('soon')).toBe('soon');
 });
 
 test('dollars are written as by the command line, and what costs something is never $0', () => {
