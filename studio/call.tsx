@@ -5,7 +5,7 @@ import type { CallDetails, Decision, SpilledContent } from './api-types.ts';
 import { reaches } from './caller.ts';
 import { span, wholeMoment } from './format.ts';
 import { Answer, Fold, Moment, Notes, ProblemNote, RunLink, useAnswer } from './parts.tsx';
-import { type CallRow, ranWith } from './record.ts';
+import { type CallRow, mediaOf, ranWith } from './record.ts';
 import { decisionText, decisionTone } from './notes.ts';
 import type { CallFacts } from './timeline.tsx';
 import { Fields, Json, Name, Text } from './text.tsx';
@@ -107,14 +107,15 @@ function Result({ runId, result, waitsFor }: { runId: string; result: CallRow['r
   );
 }
 
-/** One value of a result: a text as it is, anything else as JSON. */
+/** One value of a result: a text as it is, media as what they are, anything else as JSON. */
 function ResultValue({ value }: { value: unknown }): JSX.Element {
   const text =
     typeof value === 'string'
       ? value
-      : typeof value === 'object' && value !== null && 'text' in value && typeof value.text === 'string' && Object.keys(value).length <= 2
-        ? value.text
-        : undefined;
+      : (mediaOf(value) ??
+        (typeof value === 'object' && value !== null && 'text' in value && typeof value.text === 'string' && Object.keys(value).length <= 2
+          ? value.text
+          : undefined));
   return text === undefined ? <Json of={value} limit={1_500} /> : <Text of={text} limit={1_500} />;
 }
 

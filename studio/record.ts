@@ -186,10 +186,41 @@ export function messageText({ content }: { content: Message['content'] }): strin
   return content.map((part) => (part.type === 'text' ? part.text : mediaText(part))).join('\n');
 }
 
-function mediaText(part: { type: string; url?: string; mediaType?: string; data?: string; name?: string }): string {
-  const { type, url, mediaType, data, name } = part;
-  const facts = [mediaType, name, url, data === undefined ? undefined : TEXTS.notes.base64(data.length)];
-  return `[${[type, ...facts.filter((fact) => fact !== undefined)].join(', ')}]`;
+interface Media {
+  type: string;
+  url?: string;
+  mediaType?: string;
+  data?: string;
+  name?: string;
+  spilled?: { bytes: number };
+}
+
+const MEDIA = new Set(['image', 'audio', 'video', 'file']);
+
+/** The members of media. What has others, too, is data of a tool that calls itself a file. */
+const MEDIA_MEMBERS = new Set(['type', 'url', 'mediaType', 'data', 'name', 'spilled', 'width', 'height', 'format']);
+
+/** Returns a part of a message or of a result as what it is, if it is a picture, a sound, a film or a file: its bytes say nothing to a reader. */
+export function mediaOf(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const part = value as Media;
+  const isMedia = MEDIA.has(part.type) && (typeof part.data === 'string' || typeof part.url === 'string' || part.spilled !== undefined);
+  return isMedia && Object.keys(value).every((key) => MEDIA_MEMBERS.has(key)) ? mediaText(part) : undefined;
+}
+
+function mediaText({ type, url, mediaType, data, name, spilled }: Media): string {
+  const bytes = data === undefined ? spilled?.bytes : bytesIn(data);
+  const facts = [mediaType, name, url?.startsWith('data:') ? `${url.slice(0, SHOWN_OF_DATA)}…` : url];
+  const size = bytes === undefined ? undefined : TEXTS.notes.bytes(bytes);
+  return `[${[type, ...facts, size].filter((fact) => fact !== undefined).join(', ')}]`;
+}
+
+/** Characters of an address that has its content in it. */
+const SHOWN_OF_DATA = 40;
+
+/** Returns the number of bytes that base64 stands for. */
+function bytesIn(base64: string): number {
+  return Math.floor((base64.replace(/=+$/, '').length * 3) / 4);
 }
 
 /** Returns everything that a row says, for the search. */
@@ -200,7 +231,10 @@ export function rowText(row: Row): string {
 }
 
 function callTexts({ call, decisions, result, record }: CallRow): string[] {
-  return [JSON.stringify([call.name, call.arguments, record?.arguments, result?.content, result?.notes]), ...decisions.map(decisionText)];
+  return [
+    JSON.stringify([call.name, call.arguments, record?.arguments, result?.content.map((one) => mediaOf(one) ?? one), result?.notes]),
+    ...decisions.map(decisionText),
+  ];
 }
 
 /** Returns the arguments that a call ran with, if a person or a hook has changed those that the model had proposed. */

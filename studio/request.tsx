@@ -5,7 +5,7 @@ import type { ContentItem, StepRequest } from './api-types.ts';
 import { curlOf } from './curl.ts';
 import { Answer, Fold, Note, Notes, useAction, useAnswer } from './parts.tsx';
 import { loadLazily } from './lazy.ts';
-import { messageText } from './record.ts';
+import { mediaOf, messageText } from './record.ts';
 import { Json, jsonText, Line, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
@@ -107,7 +107,7 @@ function Content({ part }: { part: ContentItem }): JSX.Element {
       <code>
         <Name of={part.name} />
       </code>
-      <Json of={part.type === 'tool_call' ? part.arguments : part.content} />
+      {part.type === 'tool_call' ? <Json of={part.arguments} /> : <Json of={part.content.map((one) => mediaOf(one) ?? one)} />}
       {part.type === 'tool_result' && <Notes notes={part.notes} />}
     </div>
   );

@@ -47,7 +47,7 @@ const NOTES = {
   interrupted: 'The answer was interrupted.',
   notice: (message: string) => `Notice: ${message}`,
   changed: (changes: string[]) => `Deps and state changed: ${changes.join(', ')}`,
-  base64: (length: number) => `${digits(length)} characters of base64`,
+  bytes: (bytes: number) => count(bytes, 'byte'),
   program: ({ at, kind, type, attempt, status, reason, child, error }: ProgramNote) => {
     const below = child === undefined ? '' : ` (run ${child})`;
     const problem = error?.message ?? reason;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Decision, Event, StreamItem } from '../../studio/api-types.ts';
-import { type CallRow, ranWith, type Row, RunRecord, rowText } from '../../studio/record.ts';
+import { type CallRow, mediaOf, messageText, ranWith, type Row, RunRecord, rowText } from '../../studio/record.ts';
 
 const event = (offset: number, parts: Partial<Event>): StreamItem => ({
   type: 'event',
@@ -141,4 +141,27 @@ test('the answers and calls of the steps of a program have addresses in the plac
     ['write.Letter', 3, 'B', undefined],
   ]);
   expect(answers[1]?.calls).toMatchObject([{ call, result }]);
+});
+
+test('media are what they are, in messages and in results, and their bytes are not searched', () => {
+  const data = Buffer.from('not a picture').toString('base64');
+  const image = { type: 'image' as const, data, mediaType: 'image/png' };
+  expect(mediaOf(image)).toBe('[image, image/png, 13 bytes]');
+  expect(mediaOf({ type: 'file', name: 'a.pdf', spilled: { bytes: 1, sha256: '' } })).toBe('[file, a.pdf, 1 byte]');
+  expect(mediaOf({ type: 'image', url: `data:image/png;base64,${data.repeat(9)}` })).toMatch(/^\[image, data:image\/png;base64,\w{18}…\]$/);
+  expect(messageText({ content: [{ type: 'text', text: 'Look' }, image] })).toBe('Look\n[image, image/png, 13 bytes]');
+  // What only looks like media is data of a tool.
+  for (const other of [
+    { type: 'image' },
+    { type: 'file', url: 'https://acme.example/a.pdf', owner: 'kim' },
+    { type: 'row', data },
+    'image',
+    null,
+    [image],
+  ])
+    expect(mediaOf(other)).toBeUndefined();
+  const run = new RunRecord();
+  run.take([event(0, { usage, content: [call] }), event(1, { content: [{ ...result, content: ['Here it is', image] }] })]);
+  expect(rowText(run.rows[0] as Row)).toContain('[image, image/png, 13 bytes]');
+  expect(rowText(run.rows[0] as Row)).not.toContain(data);
 });
