@@ -1,5 +1,5 @@
 import { Fragment, type JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { hrefTo, place, setQuery } from './address.ts';
 import { ask } from './api.ts';
 import type { RunEntry } from './api-types.ts';
@@ -88,15 +88,36 @@ function Choice({ label, name, value, none, options }: ChoiceOptions): JSX.Eleme
   );
 }
 
-function Words({ label, name, value }: { label: string; name: string; value: string | undefined }): JSX.Element {
+/** The pause in which a reader writes the next letter, in milliseconds. */
+const WRITTEN_AFTER = 400;
+
+/** A filter that is written. It applies once its reader pauses or leaves the field, also when the field is emptied. */
+function Words({ label, name, value = '' }: { label: string; name: string; value: string | undefined }): JSX.Element {
+  const [words, setWords] = useState(value);
+  const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  // A link may name others. What is written is kept with its spaces.
+  useLayoutEffect(() => setWords((now) => (now.trim() === value ? now : value)), [value]);
+  useEffect(() => () => clearTimeout(soon.current), []);
+  const apply = (now: string): void => {
+    clearTimeout(soon.current);
+    // A browser tells of a change also when the field goes: somewhere else it is no filter.
+    const [page = 'runs', one] = place.peek().path;
+    if (page === 'runs' && one === undefined) setQuery({ [name]: now.trim() || undefined });
+  };
+  const write = (now: string): void => {
+    setWords(now);
+    clearTimeout(soon.current);
+    soon.current = setTimeout(() => apply(now), WRITTEN_AFTER);
+  };
   return (
     <label>
       {label}
       <input
         type="search"
         size={10}
-        value={value ?? ''}
-        onChange={(event) => setQuery({ [name]: event.currentTarget.value || undefined })}
+        value={words}
+        onInput={(event) => write(event.currentTarget.value)}
+        onChange={(event) => apply(event.currentTarget.value)}
       />
     </label>
   );

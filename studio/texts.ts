@@ -185,7 +185,7 @@ export const TEXTS = {
     duration: 'Duration',
   },
   sorts: {
-    started: 'Ongoing first, then the latest',
+    started: 'Ongoing first, then the last to end',
     duration: 'Longest first',
     tokens: 'Most tokens first',
     cost: 'Most expensive first',

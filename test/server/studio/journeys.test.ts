@@ -155,6 +155,28 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     await expect.poll(() => other.locator('tbody tr').count(), { timeout: 20_000 }).toBe(1);
   });
 
+  test('a filter applies while it is written, and no longer once it is emptied', async () => {
+    await studio.client.start('parrot', { input: 'Hello', tags: ['nightly'] }).then((run) => run.result());
+    await studio.client.start('parrot', { input: 'Hello' }).then((run) => run.result());
+    const page = await studio.page('#/runs?agent=parrot');
+    await shows(page, 'completed');
+    const all = await page.locator('tbody tr').count();
+    await tabTo(page, /^Tag/);
+    await page.keyboard.type('nightly');
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
+    expect(page.url()).toContain('tag=nightly');
+    // As the cross of the field does.
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(all);
+    expect(page.url()).not.toContain('tag');
+    // What was written and not applied is no filter of another page.
+    await page.keyboard.type('x');
+    await page.evaluate(`location.hash = '#/inbox'`);
+    await shows(page, 'Nothing waits');
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(page.url()).toMatch(/#\/inbox$/);
+  });
+
   test('a message to a run is answered with its receipt, and a run can be cancelled', async () => {
     const run = await waitingRun();
     const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
