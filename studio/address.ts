@@ -51,6 +51,11 @@ export function setQuery(changes: Readonly<Record<string, string | undefined>>):
   place.value = placeOf(location.hash);
 }
 
+/** Names the place that the reader leaves: the button back leads to it, in the place of what the address has been. */
+export function leaveFrom(path: readonly string[]): void {
+  history.replaceState(null, '', hrefTo(path));
+}
+
 /** Goes to a place by its fragment, in the place of whatever the address has besides. */
 export function arriveAt(fragment: string): void {
   history.replaceState(null, '', `${location.pathname}${fragment}`);

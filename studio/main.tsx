@@ -170,14 +170,19 @@ function KeyForm(): JSX.Element {
 function Page(): JSX.Element {
   const [page = 'runs', one = page === 'runs' ? me.value?.runId : undefined, kind, number, last] = place.value.path;
   useTitle(page, one);
-  // The next page would begin where the last one was scrolled to.
-  useEffect(() => scrollTo(0, 0), [page === 'playground' ? one : place.value.path.join('/')]);
+  const step = page === 'runs' && kind === 'steps' ? stepOf(number) : undefined;
+  // The next page would begin where the last one was scrolled to. A step is scrolled to by the run.
+  useEffect(() => {
+    if (step === undefined || last !== undefined) scrollTo(0, 0);
+  }, [page === 'playground' ? one : place.value.path.join('/')]);
   if (page !== 'runs' && me.value?.runId !== undefined) return <OnlyRun runId={me.value.runId} />;
   switch (page) {
     case 'runs':
       if (one === undefined) return <RunsPage />;
-      if (kind === 'steps' && last === 'request') return <RequestPage key={`${one} ${number}`} runId={one} step={Number(number)} />;
-      return <RunPage key={`${one} ${restarts.value}`} runId={one} />;
+      if (kind !== undefined && (step === undefined || (last !== undefined && last !== 'request')))
+        return <Note tone="warn">{TEXTS.notFound}</Note>;
+      if (step !== undefined && last === 'request') return <RequestPage key={`${one} ${step}`} runId={one} step={step} />;
+      return <RunPage key={`${one} ${restarts.value}`} runId={one} step={step} />;
     case 'inbox':
       return <InboxPage />;
     case 'playground':
@@ -189,6 +194,11 @@ function Page(): JSX.Element {
     default:
       return <Note tone="warn">{TEXTS.notFound}</Note>;
   }
+}
+
+/** Returns the number of a step in an address. Undefined if it is none. */
+function stepOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined;
 }
 
 /** What a reader sees at a place that a token for one run does not open. */

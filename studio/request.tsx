@@ -19,7 +19,7 @@ export function RequestPage({ runId, step }: { runId: string; step: number }): J
       <header class="title">
         <h1>{TEXTS.requestOf(step)}</h1>
         <p class="dim">
-          <a href={hrefTo(['runs', runId])}>
+          <a href={hrefTo(['runs', runId, 'steps', String(step)])}>
             <Name of={runId} limit={200} />
           </a>
         </p>

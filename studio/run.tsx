@@ -43,7 +43,7 @@ function useRun(runId: string) {
   return { ...followed, timeline, status, tree, readAgain };
 }
 
-export function RunPage({ runId }: { runId: string }): JSX.Element {
+export function RunPage({ runId, step }: { runId: string; step: number | undefined }): JSX.Element {
   const { record, version, error, timeline, status, tree, readAgain } = useRun(runId);
   const here = record.status || status.value?.status || '';
   const isOver = ENDED.has(here);
@@ -82,6 +82,7 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
             waits={waits}
             error={error}
             isEmpty={status.value?.events === 0}
+            at={step}
           />
           <Ending record={record} version={version} />
           <EndedFromOutside record={record} />

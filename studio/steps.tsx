@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
-import { hrefTo } from './address.ts';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { hrefTo, leaveFrom, place } from './address.ts';
 import { dollars, span, spent } from './format.ts';
 import { Call, HookLine } from './call.tsx';
 import { Fold, Moment, Note, ProblemNote } from './parts.tsx';
@@ -28,14 +28,22 @@ interface StepsOptions {
   error: unknown;
   /** True if the service has said that nothing is recorded: the stream of a run that no worker has begun says nothing. */
   isEmpty?: boolean;
+  /** The number of the step that the reader has come for. */
+  at?: number | undefined;
 }
 
 /** The record of a run, step by step, with a search. */
-export function Steps({ runId, record, version, timeline, waits, error, isEmpty = false }: StepsOptions): JSX.Element {
+export function Steps({ runId, record, version, timeline, waits, error, isEmpty = false, at }: StepsOptions): JSX.Element {
   const [words, setWords] = useState('');
   const rows = useMemo(() => rowsWith(record, words), [record, record.revision, words]);
   const isLong = rows.length > FEW;
-  const show = useRowViews({ runId, record, timeline, waits, isLong });
+  const here = useMemo(() => (at === undefined ? -1 : rows.findIndex((row) => stepNumber(row) === at)), [rows, record.revision, at]);
+  const list = useRef<HTMLOListElement>(null);
+  const isFound = here >= 0 && words === '';
+  useLayoutEffect(() => {
+    if (isFound) list.current?.children[here]?.scrollIntoView({ block: 'start' });
+  }, [isFound, at, isLong]);
+  const show = useRowViews({ runId, record, timeline, waits, isLong, here: rows[here]?.key });
   return (
     <section aria-labelledby="steps" class="steps">
       <div class="heading">
@@ -51,6 +59,7 @@ export function Steps({ runId, record, version, timeline, waits, error, isEmpty 
       {record.rows.length === 0 && record.live === undefined && error === undefined && (
         <Note>{record.isRead || isEmpty ? TEXTS.noSteps : TEXTS.loading}</Note>
       )}
+      {at !== undefined && here < 0 && words === '' && record.isRead && <Note tone="warn">{TEXTS.noSuchStep(at)}</Note>}
       {isLong ? (
         <Windowed
           key={words}
@@ -60,9 +69,10 @@ export function Steps({ runId, record, version, timeline, waits, error, isEmpty 
           keyOf={(index) => rows[index]?.key ?? ''}
           label={TEXTS.stepList}
           version={version}
+          at={isFound ? here : undefined}
         />
       ) : (
-        <ol class="rows">
+        <ol class="rows" ref={list}>
           {rows.map((row) => (
             <li key={row.key}>{show(row)}</li>
           ))}
@@ -80,24 +90,41 @@ function useRowViews({
   timeline,
   waits,
   isLong,
-}: Omit<StepsOptions, 'version' | 'error' | 'isEmpty'> & { isLong: boolean }): (row: Row) => JSX.Element {
+  here,
+}: Omit<StepsOptions, 'version' | 'error' | 'isEmpty' | 'at'> & { isLong: boolean; here: string | undefined }): (row: Row) => JSX.Element {
   // What the reader has opened and closed stays so, also when it comes back to the screen.
   const toggled = useMemo(() => new Map<string, boolean>(), [record]);
   // As long as nothing of a row has changed, the page has nothing to compare: what the model writes comes many times a second.
-  const views = useMemo(() => new Map<string, JSX.Element>(), [record, record.revision, record.isOver, timeline, waits, isLong]);
+  const views = useMemo(() => new Map<string, JSX.Element>(), [record, record.revision, record.isOver, timeline, waits, isLong, here]);
   const waitsFor = (callId: string): string => waits?.get(callId) ?? (record.isOver ? TEXTS.noResultAtEnd : TEXTS.noResult);
   return (row) => {
-    const open = toggled.get(row.key) ?? !isLong;
+    const isHere = row.key === here;
+    const open = toggled.get(row.key) ?? (isHere || !isLong);
     const onToggle = (isOpen: boolean): void => {
       toggled.set(row.key, isOpen);
       views.delete(row.key);
     };
     const view = views.get(row.key) ?? (
-      <RowView key={row.key} row={row} runId={runId} timeline={timeline} waitsFor={waitsFor} open={open} onToggle={onToggle} />
+      <RowView
+        // It opens if its reader comes for it now.
+        key={isHere ? `${row.key} here` : row.key}
+        row={row}
+        runId={runId}
+        timeline={timeline}
+        waitsFor={waitsFor}
+        open={open}
+        isHere={isHere}
+        onToggle={onToggle}
+      />
     );
     views.set(row.key, view);
     return view;
   };
+}
+
+/** Returns the number by which a step is linked to. Steps of programs have addresses, and calls of code belong to a step. */
+function stepNumber(row: Row): number | undefined {
+  return row.kind === 'answer' && row.at === undefined && row.event.caller !== 'code' ? row.number : undefined;
 }
 
 /** Returns the rows that say some words: all of them without any. */
@@ -113,10 +140,12 @@ interface RowOptions {
   timeline: ReadTimeline | undefined;
   waitsFor: (callId: string) => string;
   open: boolean;
+  /** True for the step that the reader has come for. */
+  isHere: boolean;
   onToggle: (isOpen: boolean) => void;
 }
 
-function RowView({ row, runId, timeline, waitsFor, open, onToggle }: RowOptions): JSX.Element {
+function RowView({ row, runId, timeline, waitsFor, open, isHere, onToggle }: RowOptions): JSX.Element {
   if (row.kind === 'note') return <NoteRow row={row} />;
   if (row.kind === 'message') return <MessageRow row={row} open={open} onToggle={onToggle} />;
   return (
@@ -126,21 +155,32 @@ function RowView({ row, runId, timeline, waitsFor, open, onToggle }: RowOptions)
           <Name of={TEXTS.handoff(row.event.author)} />
         </p>
       )}
-      <div class={`row answer ${row.event.caller === 'code' ? 'code' : ''}`}>
+      <div class={`row answer ${row.event.caller === 'code' ? 'code' : ''}`} aria-current={isHere ? 'location' : undefined}>
         <Fold open={open} onToggle={onToggle} titleClass="rowhead" title={<AnswerTitle row={row} />}>
           {() => <AnswerBody row={row} runId={runId} timeline={timeline} waitsFor={waitsFor} />}
         </Fold>
-        {row.event.caller !== 'code' && row.at === undefined && (
-          <a
-            class="request"
-            href={hrefTo(['runs', runId, 'steps', String(row.number), 'request'])}
-            aria-label={TEXTS.requestOf(row.number)}
-          >
-            {TEXTS.request}
-          </a>
-        )}
+        {stepNumber(row) !== undefined && <StepLinks runId={runId} number={row.number} />}
       </div>
     </>
+  );
+}
+
+/** Leads to the request of a step, and to the step itself: an address for others. Who comes back from a request is at its step again. */
+function StepLinks({ runId, number }: { runId: string; number: number }): JSX.Element {
+  const path = ['runs', runId, 'steps', String(number)];
+  const leave = ({ button, ctrlKey, metaKey, shiftKey }: MouseEvent): void => {
+    const isElsewhere = button !== 0 || ctrlKey || metaKey || shiftKey;
+    if (!isElsewhere && place.peek().path[1] === runId) leaveFrom(path);
+  };
+  return (
+    <span class="request">
+      <a href={hrefTo([...path, 'request'])} aria-label={TEXTS.requestOf(number)} onClick={leave}>
+        {TEXTS.request}
+      </a>{' '}
+      <a href={hrefTo(path)} aria-label={TEXTS.linkTo(number)} title={TEXTS.linkTo(number)}>
+        #
+      </a>
+    </span>
   );
 }
 

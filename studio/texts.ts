@@ -201,6 +201,8 @@ export const TEXTS = {
   stepList: 'All steps',
   step: (number: number) => `Step ${number}`,
   request: 'Request',
+  linkTo: (number: number) => `Link to step ${number}`,
+  noSuchStep: (number: number) => `The run has no step ${digits(number)} so far.`,
   requestOf: (number: number) => `Request of step ${number}`,
   search: 'Search in the run',
   found: (hits: number, all: number) => `${digits(hits)} of ${count(all, 'entry', 'entries')}`,

@@ -17,10 +17,12 @@ interface WindowedOptions {
   label: string;
   /** Changes when rows were added at the end. */
   version: number;
+  /** The row that its reader has come for. */
+  at?: number | undefined;
 }
 
 /** Shows many rows inside of a box that scrolls. At its end it stays there while rows are added. */
-export function Windowed({ count, height, row, keyOf, label, version }: WindowedOptions): JSX.Element {
+export function Windowed({ count, height, row, keyOf, label, version, at }: WindowedOptions): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const [heights] = useState(() => new RowHeights(height));
   const [, setRound] = useState(0);
@@ -37,6 +39,13 @@ export function Windowed({ count, height, row, keyOf, label, version }: Windowed
     const { current } = box;
     if (current !== null && atEnd.current) current.scrollTop = current.scrollHeight;
   }, [version]);
+  useLayoutEffect(() => {
+    const { current } = box;
+    if (at === undefined || current === null) return;
+    current.scrollIntoView({ block: 'nearest' });
+    current.scrollTop = heights.topOf(at);
+    redraw();
+  }, [at]);
   const { scrollTop = 0, clientHeight = 800 } = box.current ?? {};
   const first = Math.max(0, heights.indexAt(scrollTop, count) - BEYOND);
   const last = Math.min(count, heights.indexAt(scrollTop + clientHeight, count) + 1 + BEYOND);

@@ -343,6 +343,39 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
     expect(await taken()).toBe(true);
   });
 
+  test('a link leads to a step, and who has looked at its request is at it again', async () => {
+    // More steps than are shown open, and few.
+    for (const [steps, step] of [
+      [150, 100],
+      [6, 5],
+    ] as const) {
+      const run = await studio.client.start('clerk', { input: `many steps ${steps}`, limits: { steps: 200, toolCalls: 200 } });
+      await run.result();
+      const place = `#/runs/${encodeURIComponent(run.runId)}`;
+      const page = await studio.page(`${place}/steps/${step}`, { viewport: { width: 1000, height: 500 } });
+      const row = page.locator('.row[aria-current=location]');
+      const isSeen = (): Promise<unknown> =>
+        page.evaluate(
+          `(() => { const place = document.querySelector('.row[aria-current=location] summary')?.getBoundingClientRect(); return place !== undefined && place.top >= 0 && place.bottom <= innerHeight; })()`,
+        );
+      await expect.poll(() => row.count(), { timeout: 40_000 }).toBe(1);
+      expect(await row.innerText()).toContain(`Step ${step}\n`);
+      // It is open.
+      expect(await row.innerText()).toContain('Lamp');
+      await expect.poll(isSeen).toBe(true);
+      await page.getByRole('link', { name: `Request of step ${step - 1}` }).click();
+      await shows(page, 'Both begin with about');
+      await page.goBack();
+      await expect.poll(() => row.innerText(), { timeout: 40_000 }).toContain(`Step ${step - 1}\n`);
+      expect(page.url()).toContain(`${place}/steps/${step - 1}`);
+      await expect.poll(isSeen).toBe(true);
+      await page.goto(`${studio.url}${place}/steps/999`);
+      await shows(page, 'The run has no step 999 so far.');
+      await page.goto(`${studio.url}${place}/steps/abc/request`);
+      await shows(page, 'There is no such page.');
+    }
+  });
+
   test("the last step's request has no successor, and the one before leads to it", async () => {
     const run = await studio.client.start('clerk', { input: 'many steps 1' });
     await run.result();
