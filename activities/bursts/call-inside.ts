@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
 import type { ActivityRequest } from '../../src/core/activity-requests/activity-request.ts';
@@ -11,6 +10,7 @@ import { type AttemptInfo, withAttemptInfo } from '../attempts/attempt-info.ts';
 import { fateOfAttempt } from '../telemetry/call-spans.ts';
 import { aroundCalls } from './around-calls.ts';
 import type { Acknowledgement } from './checkpoints.ts';
+import { realSleep } from '../../src/temporal/real-timers.ts';
 
 /** The end of a call: its outcome, or the data that the run needs to finish it. */
 export type CallEnd<Outcome> = { type: 'ended'; outcome: Outcome } | { type: 'left'; begun: Omit<BegunCall, 'key'> };
@@ -84,7 +84,7 @@ export async function callInside<Input, Output, Outcome>(
     if (isFinal || attempt >= most) return ended(call.failed(failure));
     const waitMs = delayOf(failure, retry, attempt);
     if (waitMs > LONGEST_WAIT_MS || awaited.aborted) return left(attempt);
-    await sleep(waitMs, undefined, { signal: AbortSignal.any([awaited, ending]) }).catch(() => undefined);
+    await realSleep(waitMs, { signal: AbortSignal.any([awaited, ending]) }).catch(() => undefined);
     if (awaited.aborted || ending.aborted) return left(attempt);
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, Context, getClient, log } from '@temporalio/activity';
 import type { ActivitySerializationContext, Payload } from '@temporalio/common';
 import {
@@ -13,6 +12,7 @@ import { defined } from '../../src/core/domain/json.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { GRPC, grpcCode } from '../../src/temporal/server-calls.ts';
 import { failingAs } from '../attempts/failure.ts';
+import { realSleep } from '../../src/temporal/real-timers.ts';
 
 /** The time within which an SDK heartbeat has reached the server, in milliseconds. */
 const SDK_HEARTBEAT_MS = 300;
@@ -108,7 +108,7 @@ export class Checkpoints {
   async #store(): Promise<void> {
     // An SDK heartbeat in flight must not replace this one.
     const sinceMs = performance.now() - this.#sdkSentAt;
-    if (sinceMs < SDK_HEARTBEAT_MS) await sleep(SDK_HEARTBEAT_MS - sinceMs);
+    if (sinceMs < SDK_HEARTBEAT_MS) await realSleep(SDK_HEARTBEAT_MS - sinceMs);
     for (let attempt = 1; ; attempt += 1) {
       try {
         await this.#sending?.catch(() => undefined);

@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setImmediate } from 'node:timers/promises';
 import { activityInfo, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityRequest } from '../../src/core/activity-requests/activity-request.ts';
@@ -50,6 +49,7 @@ import { runToolActivity } from '../tool-calls/run-tool.ts';
 import { BurstReports, type CallEnd, callInside, HeldReports } from './call-inside.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { loopDigest } from './loop-digest.ts';
+import { realTurn } from '../../src/temporal/real-timers.ts';
 
 /** Wraps an activity like all activities of a worker. */
 type Checked = <Input, Output>(activity: (input: Input) => Promise<Output>) => (input: Input) => Promise<Output>;
@@ -209,7 +209,7 @@ class Burst {
       },
       continueModelCall: () => this.#stop(),
       continueTool: () => this.#stop(),
-      settled: () => setImmediate(),
+      settled: () => realTurn(),
       growth: () => 0,
     });
     // Everything else that the loop asks for is left to the run.

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import { estimatedRequestTokens, estimatedTokens } from '../../src/core/domain/agent.ts';
 import { defined } from '../../src/core/domain/json.ts';
@@ -42,6 +41,7 @@ import { filesOf, limitPartialText } from './recorded-answer.ts';
 import type { BeginModelSpan, ModelSpan } from '../telemetry/call-spans.ts';
 import { AnswerStream, type AskedModel, type AskedModels, ModelOrder, TimeLimit } from './fallback.ts';
 import { type Pace, paceOf, Patience } from './patience.ts';
+import { realSleep } from '../../src/temporal/real-timers.ts';
 
 /**
  * Wraps an activity that calls a model. Its patience decides whether a failure is final. If it fails before the call, its failure still
@@ -361,7 +361,7 @@ const SETTLE_MS = 200;
 async function waitForPace(pace: () => Pace | undefined, patience: Patience, { model }: ModelRequest, signal: AbortSignal): Promise<void> {
   const until = performance.now() + patience.holdMs;
   const pause = async (ms: number): Promise<void> => {
-    await sleep(ms, undefined, { signal }).catch(() => {
+    await realSleep(ms, { signal }).catch(() => {
       pace()?.leave(patience.call);
       throw signal.reason;
     });

@@ -6,7 +6,8 @@ import type { ModelDelta } from '../core/domain/stream.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';
 import { FINAL_ANSWER } from '../core/domain/tool-calls.ts';
 import type { UsageStats } from '../core/domain/usage.ts';
-import { rejectedOnAbort, sleep } from '../temporal/waiting.ts';
+import { realSleep } from '../temporal/real-timers.ts';
+import { rejectedOnAbort } from '../temporal/waiting.ts';
 
 /** The options of a scripted model. */
 export interface ScriptedModelOptions {
@@ -159,7 +160,7 @@ async function stream(parts: readonly ModelDelta[], { chunks, everyMs }: Scripte
   for (const part of parts) {
     for (const text of pieces(part.text, chunks)) {
       onDelta?.({ ...part, text });
-      if (everyMs > 0) await sleep(everyMs, signal);
+      if (everyMs > 0) await realSleep(everyMs, { signal });
     }
   }
 }

@@ -1,7 +1,6 @@
 import { AssertionError } from 'node:assert';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import { setImmediate as begun } from 'node:timers/promises';
 import { CompleteAsyncError, TimeoutFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { type InsideCall, withAroundCalls } from '../../../activities/bursts/around-calls.ts';
@@ -29,6 +28,7 @@ import {
 } from '../test-plan.ts';
 import type { TestOptions } from '../tested-run.ts';
 import { assertModelsUsedUp, type TestModel } from './test-models.ts';
+import { realTurn } from '../../temporal/real-timers.ts';
 
 /** The plan and state around one run in a test, in memory or on a server. */
 export class Harness {
@@ -288,7 +288,7 @@ async function toolActivity(
   running.catch(() => undefined);
   const due = harness.plan.takeOccurrences({ step, tool });
   // The tool has started before the messages are sent.
-  if (due.length > 0) await begun();
+  if (due.length > 0) await realTurn();
   for (const occurrence of due) await harness.say(occurrence);
   // A cancelled run does not wait for the call, but would count a result that arrives together with the cancellation.
   if (due.some(({ givesUp }) => givesUp === 'all')) await harness.over;

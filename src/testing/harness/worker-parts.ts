@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Anchor } from '../../anchors/anchors.ts';
 import type { ProgramOptions } from '../../client/start-workflow.ts';
 import { agentModels, summaryModelsOf } from '../../core/domain/agent.ts';
@@ -18,6 +17,7 @@ import type { Fault, Occurrence } from '../test-plan.ts';
 import type { EffectsLedger, ProgramTestOptions, TestOptions, TestWorkerParts } from '../tested-run.ts';
 import type { Harness, Plan } from './harness.ts';
 import { providersOfTest } from './test-models.ts';
+import { realSleep } from '../../temporal/real-timers.ts';
 
 /** The parts of a test's worker, in memory and on a server. */
 export interface WorkerParts extends TestWorkerParts {
@@ -101,7 +101,7 @@ function slowTool(tool: AnyTool, plan: Plan): AnyTool {
     for (const fault of plan.of('delay')) {
       if (fault.tool !== tool.name || (fault.step ?? context.step) !== context.step) continue;
       plan.happened(fault);
-      await sleep(fault.ms, undefined, { signal: context.signal });
+      await realSleep(fault.ms, { signal: context.signal });
     }
     return tool.execute(args, context);
   };

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { defaultFailureConverter, defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { DefaultLogger } from '@temporalio/worker';
@@ -33,6 +32,7 @@ import {
 import { MemoryRun } from './memory-run.ts';
 import { type ActivityHost, MemoryActivities, MemoryWorker, roundTrip } from './memory-worker.ts';
 import { VirtualTime } from './virtual-time.ts';
+import { realSleep } from '../../temporal/real-timers.ts';
 
 /** Runs an agent in memory with everything that the test plans. */
 export async function runInMemory(agent: AnyAgent, options: TestOptions): Promise<TestedRun<unknown>> {
@@ -241,7 +241,7 @@ interface MemoryServer {
 export function memoryClient(run: (runId: string) => QueriedRun, { slowMs, heartbeat }: MemoryServer): Client {
   const query = async (runId: string, name: string, question: unknown): Promise<unknown> => {
     const delayMs = slowMs();
-    if (delayMs > 0) await sleep(delayMs);
+    if (delayMs > 0) await realSleep(delayMs);
     const known = Object.entries(QUERIES).find(([, one]) => one === name);
     if (known === undefined) throw new Error(`The run has no query "${name}"`);
     return roundTrip(answerQuery(run(runId), known[0] as keyof typeof QUERIES, roundTrip(question)));

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import { loopDigest } from '../../../activities/bursts/loop-digest.ts';
 import { activityPorts, callInTime, toolRequest } from '../../core/activity-requests/activity-ports.ts';
 import { type ActivityRequest, afterAttempts } from '../../core/activity-requests/activity-request.ts';
@@ -49,6 +48,7 @@ import { type MemoryActivities, roundTrip } from './memory-worker.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import { interruptOf } from '../../core/sessions/open-session.ts';
 import { endedTurns, sessionOf } from '../../core/domain/sessions.ts';
+import { realTurn } from '../../temporal/real-timers.ts';
 
 /** The clock and the activities of a run in memory. */
 interface MemoryRunParts {
@@ -209,8 +209,8 @@ export class MemoryRun {
         this.#perform(afterAttempts(interruptibleRequest(modelRequest(run, call), isCancelled), begun, time.now())),
       continueTool: (invocation, begun) =>
         this.#perform(afterAttempts(callInTime(toolRequest(run, invocation), isCancelled), begun, time.now())),
-      settled: () => time.during(setImmediate()),
-      delivered: () => void time.during(setImmediate()),
+      settled: () => time.during(realTurn()),
+      delivered: () => void time.during(realTurn()),
       growth: () => 0,
     });
   }

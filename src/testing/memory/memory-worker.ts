@@ -1,4 +1,3 @@
-import { setTimeout as realDelay } from 'node:timers/promises';
 import {
   ActivityCancellationDetails,
   ActivityCancellationType,
@@ -25,6 +24,7 @@ import type { ActivityRequest, PerformActivity } from '../../core/activity-reque
 import type { VirtualTime } from './virtual-time.ts';
 import { defined } from '../../core/domain/json.ts';
 import { within } from '../../streams/waits.ts';
+import { realSleep } from '../../temporal/real-timers.ts';
 
 /** The converter of a run in memory, whose values are not encoded. */
 const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
@@ -303,7 +303,7 @@ class ScheduledActivity<Input, Output> {
 
   /** Ends an attempt that takes too long, as the server does, and notifies its worker. */
   async #timeUp(signal: AbortSignal): Promise<AttemptEnd> {
-    await realDelay(Math.min(this.#startToCloseMs, MAX_TIMER_MS), undefined, { signal, ref: false }).catch(() => undefined);
+    await realSleep(Math.min(this.#startToCloseMs, MAX_TIMER_MS), { signal, ref: false }).catch(() => undefined);
     if (!signal.aborted) this.#environment?.cancel('TIMED_OUT', new ActivityCancellationDetails({ timedOut: true }));
     return { type: 'timed_out' };
   }

@@ -1,3 +1,5 @@
+import { clearRealImmediate, clearRealTimeout, realTime, setRealImmediate, setRealTimeout } from '../../temporal/real-timers.ts';
+
 interface Timer {
   at: number;
   fire: () => void;
@@ -16,7 +18,8 @@ interface Idleness {
  * test's code). When nothing is running, the test may act; if it has nothing to do, the clock jumps to the next timer.
  */
 export class VirtualTime {
-  #ahead = 0;
+  /** A test may have chosen the time: how far that is ahead of the real one. */
+  #ahead = Date.now() - realTime();
   #goingOn = 0;
   #isActing = false;
   #isOver = false;
@@ -32,7 +35,7 @@ export class VirtualTime {
 
   /** Returns the current time in milliseconds since the epoch. */
   now(): number {
-    return Date.now() + this.#ahead;
+    return realTime() + this.#ahead;
   }
 
   /** Waits for real work, during which the clock does not jump. */
@@ -77,7 +80,7 @@ export class VirtualTime {
   /** Makes all waits check their conditions again. */
   changed(): void {
     if (this.#isOver) return;
-    this.#look ??= setImmediate(() => {
+    this.#look ??= setRealImmediate(() => {
       this.#look = undefined;
       this.#settle();
     });
@@ -86,13 +89,13 @@ export class VirtualTime {
   /** Stops the clock. */
   end(): void {
     this.#isOver = true;
-    clearImmediate(this.#look);
-    clearTimeout(this.#alarm);
+    clearRealImmediate(this.#look);
+    clearRealTimeout(this.#alarm);
   }
 
   #settle(): void {
     if (this.#isOver) return;
-    clearTimeout(this.#alarm);
+    clearRealTimeout(this.#alarm);
     if (this.#wake()) this.changed();
     else if (this.#goingOn > 0) this.#wakeInTime();
     else if (this.#isActing) this.#jump();
@@ -117,7 +120,7 @@ export class VirtualTime {
   /** Sets an alarm for the next timer, because the running work may take longer. */
   #wakeInTime(): void {
     const next = this.#nearest();
-    if (next !== undefined) this.#alarm = setTimeout(() => this.changed(), Math.max(0, next - this.now()));
+    if (next !== undefined) this.#alarm = setRealTimeout(() => this.changed(), Math.max(0, next - this.now()));
   }
 
   async #act(): Promise<void> {
