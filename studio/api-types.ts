@@ -214,6 +214,8 @@ export type UnreadRun = { runId: string; code: string; message: string };
 
 export type UsageStats = { promptTokens: number; completionTokens: number; totalTokens: number; cachedTokens?: number; cacheWriteTokens?: number; reasoningTokens?: number; costUsd?: number };
 
+export type UserExportLine = { type: "user" | "run" | "archive" | "execution" | "event" | "step" | "usage" | "result" | "failure" | "details" | "spilled" | "summary" | "memory" | "unread" | "end" };
+
 /** The operations of the service, by method and path. */
 export interface Operations {
 
@@ -528,6 +530,12 @@ export interface Operations {
   'GET /v1/me': {
     params: {  };
     answer: Me;
+  };
+  /** Export everything of a user. */
+  'GET /v1/users/{user}/export': {
+    params: { user: string };
+    query: { tenant?: string; without?: "payloadStore" | "archive" | "memory" | "streams" | ("payloadStore" | "archive" | "memory" | "streams")[] };
+    answer: UserExportLine;
   };
   /** Remove everything of a user. */
   'DELETE /v1/users/{user}': {

@@ -95,6 +95,7 @@ export function guardedMemory(memory: MemoryStore, guarded: Guarded): MemoryStor
     recall: (query) => memory.recall(query),
     forget: (what) => memory.forget(what),
     forgetNamespaces: (what) => memory.forgetNamespaces(what),
+    listNamespaces: (what) => memory.listNamespaces(what),
     list: (what) => memory.list(what),
   };
 }

@@ -24,7 +24,10 @@ export const EXIT_CODES = {
   unreachable: { code: 7, meaning: 'no Temporal server answers, or none could be provided' },
   wait_timeout: { code: 8, meaning: 'the wait timed out; the run continues' },
   diverged: { code: 9, meaning: 'replay: the code does not do what the history of a run records' },
-  incomplete: { code: 10, meaning: 'export: parts of the run are missing; list, approvals: runs could not be read' },
+  incomplete: {
+    code: 10,
+    meaning: 'export: parts of the run, or of what is of the user, are missing; list, approvals: runs could not be read',
+  },
   refused: {
     code: 11,
     meaning: 'the run refuses the request: the call is not pending, the run has ended, or the caller is not authorized',

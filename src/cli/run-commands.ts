@@ -331,14 +331,21 @@ export const RETRY = defineCommand({
 
 export const EXPORT = defineCommand({
   name: 'export',
-  summary: 'write a whole run as JSON Lines',
+  summary: 'write a whole run, or everything of a user, as JSON Lines',
   description:
     'Writes the whole record of a run, across all its executions, as JSON Lines; the last line lists what is missing. Works during the ' +
-    'run and after it, with and without a worker.',
-  args: { runId: COMMON.run },
+    'run and after it, with and without a worker. Without a run: everything of the user that --user and --tenant name, to a folder. It ' +
+    'has what "forget" would remove, changes nothing, and continues in the folder of an interrupted export.',
+  args: { runId: argument('[run]', 'the id of the run (default: everything of the user that --user and --tenant name)') },
   options: {
-    output: COMMON.output,
+    output: option('<path>', 'write to this file instead of stdout; for a user, to this folder, which is required', {
+      short: 'o',
+      manual: 'A file appears when it is complete',
+    }),
     archive: option('<folder>', 'the folder of a file archive, for the events that the server has removed'),
+    payloadStore: option('<folder>', 'for a user: the folder of a file store, for results that were spilled'),
+    memory: option('<file>', 'for a user: the file of a SQLite memory, or of a file memory (.json)'),
+    without: option('<stores>', 'for a user: the stores that no worker has, separated by commas: archive, payload-store, memory'),
   },
 });
 

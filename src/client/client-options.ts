@@ -21,7 +21,7 @@ export interface LonghaulClientOptions {
   payloadStore?: PayloadStore;
   /** The archive to which workers write the records of runs. */
   archive?: ArchiveSink;
-  /** The memory of the workers: `forget` removes the entries of the user from it. */
+  /** The memory of the workers: `forget` removes the entries of the user from it, and `exportUser` reads them. */
   memory?: MemoryStore;
   /**
    * The key that hashes users (HMAC-SHA-256) in the search attribute `LonghaulUser`, which is in clear text otherwise: the same

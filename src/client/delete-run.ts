@@ -215,8 +215,8 @@ export async function removeExecutionsOf(
   return removed;
 }
 
-/** Returns the ids of the executions, the oldest first. */
-async function executionsOf(client: Client, runId: string): Promise<string[]> {
+/** Returns the ids of the executions that the server has under an id, the oldest first: also those that belong to another user. */
+export async function executionsOf(client: Client, runId: string): Promise<string[]> {
   const listed = await listedExecutions(client, runId);
   try {
     const chain = new RunChain(client, runId);

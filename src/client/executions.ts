@@ -64,8 +64,13 @@ export class RunChain {
 
   /** Returns all executions that the server has, oldest first: the server removes the oldest first. Throws `run_not_found`. */
   async executions(): Promise<ChainedExecution[]> {
+    return this.endingWith((await this.newest()).executionId);
+  }
+
+  /** Returns an execution and those that it continues, oldest first, as far as the server has them. */
+  async endingWith(executionId: string): Promise<ChainedExecution[]> {
     const chain: ChainedExecution[] = [];
-    let next: string | undefined = (await this.newest()).executionId;
+    let next: string | undefined = executionId;
     while (next !== undefined) {
       const execution: ChainedExecution | undefined = this.#known.get(next) ?? (await this.#lookUp(next));
       if (execution === undefined) break;

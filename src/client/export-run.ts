@@ -28,31 +28,50 @@ export interface ExportOptions {
  * and `archive_failed`.
  */
 export async function* exportRun(client: Client, runId: string, { archive }: ExportOptions = {}): AsyncGenerator<ExportLine> {
-  yield* new RunExport(client, runId, archive).lines();
+  yield* exportExecutions(client, { runId, chain: new RunChain(client, runId), archive });
+}
+
+/** The executions to export as one run. */
+export interface ExportedChain {
+  runId: string;
+  chain: Pick<RunChain, 'executions'>;
+  archive: ArchiveSink | undefined;
+  /** Called with each execution that was read, before its lines. Its records are released after them. */
+  seen?: (read: ReadExecution) => void;
+}
+
+/** As `exportRun`, for the executions of a chain. */
+export function exportExecutions(client: Client, exported: ExportedChain): AsyncGenerator<ExportLine> {
+  return new RunExport(client, exported).lines();
 }
 
 class RunExport {
   readonly #client: Client;
   readonly #run: StoredRun;
+  readonly #chain: ExportedChain['chain'];
   readonly #archive: ArchiveSink | undefined;
+  readonly #seen: ExportedChain['seen'];
   readonly #offsets = new Numbering();
   readonly #indexes = new Numbering();
   #executions = 0;
 
-  constructor(client: Client, runId: string, archive: ArchiveSink | undefined) {
+  constructor(client: Client, { runId, chain, archive, seen }: ExportedChain) {
     this.#client = client;
     this.#run = { namespace: client.options.namespace, runId };
+    this.#chain = chain;
     this.#archive = archive;
+    this.#seen = seen;
   }
 
   async *lines(): AsyncGenerator<ExportLine> {
     const { runId } = this.#run;
-    const executions = readRun(this.#client, runId, new RunChain(this.#client, runId));
+    const executions = readRun(this.#client, runId, this.#chain);
     let read = await this.#first(executions);
     yield this.#header(read);
     yield* this.#archived(read);
     let last: ReadExecution | undefined;
     while (read !== undefined) {
+      this.#seen?.(read);
       yield* this.#execution(read);
       // Its records may be large, and are no longer needed.
       last = { ...read, events: [], steps: [] };

@@ -12,6 +12,8 @@ export type {
   RunApproval,
 } from './approvals.ts';
 export type { DeleteOptions, DeleteOutcome, RunStores } from './delete-run.ts';
+export type { ExportUserOptions, UserRun } from './export-user-options.ts';
+export type { ExportedEntry, ExportedSpill, ExportedUser, RunDetails, UnreadPart, UserExportEnd, UserExportLine } from './export-user.ts';
 export type { Forgotten, ForgetOptions, MissingStore } from './forget-options.ts';
 export type { ExportedExecution, ExportedRun, ExportLine, ExportOptions, ExportSummary, MissingRange } from './export-run.ts';
 export type { FollowOptions } from './reader.ts';

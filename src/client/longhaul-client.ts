@@ -16,6 +16,8 @@ import { failEachIfUnreachable, failIfUnreachable } from '../temporal/server-cal
 import { CALL_RETRY, requireSdk, resolveServer, type ServerAddress, type ServerConnectOptions } from '../temporal/server-connection.ts';
 import type { ApprovalFilter, RunApproval } from './approvals.ts';
 import { type AwaitOptions, awaitOptions, CLIENT_OPTIONS, type LonghaulClientOptions, type RequestedBy } from './client-options.ts';
+import { exportedUser, type ExportUserOptions } from './export-user-options.ts';
+import type { UserExportLine } from './export-user.ts';
 import type { FeedItem, FeedOptions } from './feed-item.ts';
 import { type ForgetOptions, type Forgotten, forgottenUser } from './forget-options.ts';
 import {
@@ -297,6 +299,23 @@ export class LonghaulClient {
     return failIfUnreachable(this.temporal, async () => {
       const { forget } = await import('./forget.ts');
       return forget(this.temporal, work, options);
+    });
+  }
+
+  /**
+   * Yields everything of a user, line by line: what `forget` would remove, without changing anything. Each run, session and program, with
+   * its descendants and its earlier executions, as `handle.export()` yields it; the large results that were spilled; what each was started
+   * with; and the entries of the memory. Runs that the server has removed are read from the archive. What cannot be read is an `unread`
+   * line, and the export continues. Throws `invalid_input` in a namespace without search attributes, `server_unreachable`, and a UsageError
+   * if there is no user, or if the client lacks a store that `without` does not name.
+   */
+  exportUser(options: ExportUserOptions = {}): AsyncGenerator<UserExportLine> {
+    const user = exportedUser(this.#access.identity, options);
+    const { payloadStore, archive, memory, userKey } = this.#options;
+    const work = { user, userKey, stores: { payloadStore, archive, memory }, onNotice: this.#options.onNotice ?? warn };
+    return failEachIfUnreachable(this.temporal, async () => {
+      const { exportUser } = await import('./export-user.ts');
+      return exportUser(this.temporal, work, options);
     });
   }
 

@@ -224,7 +224,7 @@ function toResult({ content, name, metadata }: SavedMessage, call: ToolCall): To
 }
 
 /** Reads the known fields of a location. Undefined for anything else: the result is then what its message says. */
-function readSpilledContent(value: unknown): SpilledContent | undefined {
+export function readSpilledContent(value: unknown): SpilledContent | undefined {
   if (!isJsonObject(value)) return undefined;
   const { store, claim, bytes, sha256 } = value;
   const location = { store, claim, bytes, sha256 };

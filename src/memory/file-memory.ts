@@ -53,6 +53,7 @@ export function lockedFileMemory(options: FileMemoryOptions, lock: LockOptions):
     recall: async (query) => findEntries(await readEntries(file), query),
     forget: (what) => change((entries) => withoutEntries(entries, what)),
     forgetNamespaces: ({ prefix }) => change((entries) => withoutNamespaces(entries, prefix)),
+    listNamespaces: async ({ prefix }) => namespacesIn(await readEntries(file), prefix),
     list: async (what) => listEntries(await readEntries(file), what),
   };
 }
@@ -86,6 +87,7 @@ export function inMemory(): MemoryStore {
       list = withoutNamespaces(list, prefix);
       return before - list.length;
     },
+    listNamespaces: async ({ prefix }) => namespacesIn(list, prefix),
     list: async (what) => listEntries(list, what),
   };
 }
@@ -124,6 +126,13 @@ function isForgotten(entry: MemoryEntry, { key, source, timestamp }: ForgottenEn
 function withoutNamespaces(list: readonly ListedEntry[], prefix: string): ListedEntry[] {
   requirePrefix(prefix);
   return list.filter(({ namespace }) => !namespace.startsWith(prefix));
+}
+
+/** Returns the namespaces that begin with a text, sorted. Throws a UsageError for an empty one. */
+function namespacesIn(list: readonly ListedEntry[], prefix: string): string[] {
+  requirePrefix(prefix);
+  const found = list.map(({ namespace }) => namespace).filter((namespace) => namespace.startsWith(prefix));
+  return [...new Set(found)].toSorted();
 }
 
 /** Returns the entries that match a query, best first. Throws a UsageError for a query without a namespace, and for an invalid vector. */

@@ -294,7 +294,7 @@ const FORGETTING_CASES: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'forgets all namespaces that begin with a text, letter for letter, and no other',
+    name: 'lists and forgets all namespaces that begin with a text, letter for letter, and no other',
     run: async (store) => {
       const mine = ['["acme","ada",null,"notes"]', '["acme","ada","clerk",null]', '["acme","ada",'];
       const others = [
@@ -308,12 +308,15 @@ const FORGETTING_CASES: readonly ConformanceCase[] = [
       for (const namespace of [...mine, ...others]) await put(store, 'k', `of ${namespace}`, namespace);
       await put(store, 'l', 'more');
       const prefix = '["acme","ada",';
+      assert.deepEqual(await store.listNamespaces({ prefix }), mine.toSorted());
       assert.deepEqual([await store.forgetNamespaces({ prefix }), await store.forgetNamespaces({ prefix })], [4, 0]);
+      assert.deepEqual(await store.listNamespaces({ prefix }), []);
       for (const namespace of mine) assert.deepEqual(await store.list({ namespace }), { entries: [] });
       for (const namespace of others) await assertKeys(store, { namespace, text: '' }, ['k']);
       await put(store, 'k', 1, '%_"a');
       assert.deepEqual([await store.forgetNamespaces({ prefix: '%' }), await store.forgetNamespaces({ prefix: '_' })], [1, 0]);
       await assertRefused(() => store.forgetNamespaces({ prefix: '' }), 'is empty');
+      await assertRefused(() => store.listNamespaces({ prefix: '' }), 'is empty');
     },
   },
   {

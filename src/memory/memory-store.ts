@@ -1,5 +1,5 @@
 import { cutText, jsonBytes } from '../core/domain/byte-budgets.ts';
-import type { JsonObject, JsonValue } from '../core/domain/json.ts';
+import { defined, type JsonObject, type JsonValue, parsedJson } from '../core/domain/json.ts';
 import { RECALL_FRAME } from '../core/domain/memory.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { utf8Length } from '../core/domain/text.ts';
@@ -103,6 +103,11 @@ export interface MemoryStore {
    * a user. Rejects an empty text, which would match all namespaces.
    */
   forgetNamespaces(what: { prefix: string }): Promise<number>;
+  /**
+   * Returns the namespaces with entries that begin with exactly this text, sorted: what `forgetNamespaces` would empty. Rejects an empty
+   * text.
+   */
+  listNamespaces(what: { prefix: string }): Promise<readonly string[]>;
   /** Returns a page of the entries of a namespace. */
   list(what: { namespace: string; cursor?: string; limit?: number }): Promise<MemoryPage>;
 }
@@ -131,6 +136,14 @@ export function memoryOwner({ tenant, user }: Pick<Principal, 'tenant' | 'user'>
  */
 export function memoryNamespace({ principal = {}, agent, scope }: MemoryOwner): string {
   return JSON.stringify([principal.tenant ?? null, principal.user ?? null, agent ?? null, scope ?? null]);
+}
+
+/** Returns the agent or the scope that a namespace names. Empty for the namespace of a store's own, which `memoryNamespace` has not made. */
+export function partOfNamespace(namespace: string): { agent?: string; scope?: string } {
+  const parts: unknown = parsedJson(namespace);
+  if (!Array.isArray(parts)) return {};
+  const [agent, scope] = parts.slice(2).map((part: unknown) => (typeof part === 'string' ? part : undefined));
+  return defined({ agent, scope });
 }
 
 /** An entry as the model reads it. */

@@ -64,6 +64,12 @@ export function postgresMemory({ pool, schema = 'longhaul' }: PostgresMemoryOpti
       requirePrefix(prefix);
       return remove('starts_with(namespace, $1)', [prefix]);
     },
+    listNamespaces: async ({ prefix }) => {
+      requirePrefix(prefix);
+      const { entries } = await tables();
+      const sql = `SELECT DISTINCT namespace FROM ${entries} WHERE starts_with(namespace, $1) ORDER BY namespace`;
+      return (await run<{ namespace: string }>(sql, [prefix])).map(({ namespace }) => namespace);
+    },
     list: async ({ namespace, cursor, limit }) => {
       requireNamespace(namespace);
       const [after, size] = [keyBefore(cursor), pageSize(limit)];

@@ -158,6 +158,7 @@ export function withEmbedding(
     },
     forget: (what) => store.forget(what),
     forgetNamespaces: (what) => store.forgetNamespaces(what),
+    listNamespaces: (what) => store.listNamespaces(what),
     list: (what) => store.list(what),
   };
 }

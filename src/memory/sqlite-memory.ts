@@ -73,6 +73,11 @@ export function sqliteMemoryOf(options: SqliteMemoryOptions, how: { isPlain: boo
       requirePrefix(prefix);
       return removing((database) => removeNamespaces(database, prefix));
     },
+    listNamespaces: async ({ prefix }) => {
+      requirePrefix(prefix);
+      const database = await open();
+      return database.read(() => namespacesOf(database, prefix).toSorted());
+    },
     list: async ({ namespace, cursor, limit }) => {
       requireNamespace(namespace);
       const [after, size] = [keyBefore(cursor), pageSize(limit)];
@@ -133,8 +138,13 @@ function removeEntries(database: Database, what: ForgottenEntries): number {
 
 /** Removes the entries of all namespaces that begin with a text. Returns their number. Belongs in a transaction. */
 function removeNamespaces(database: Database, prefix: string): number {
+  return namespacesOf(database, prefix).reduce((sum, namespace) => sum + removeEntries(database, { namespace }), 0);
+}
+
+/** Returns the namespaces that begin with a text: each has entries. */
+function namespacesOf(database: Database, prefix: string): string[] {
   const names = database.all<{ name: string }>('SELECT name FROM namespaces').map(({ name }) => name);
-  return names.filter((name) => name.startsWith(prefix)).reduce((sum, namespace) => sum + removeEntries(database, { namespace }), 0);
+  return names.filter((name) => name.startsWith(prefix));
 }
 
 /** The number of bits of an entry's number. Its namespace is in the bits above: room for 8 million namespaces and 10^12 changes. */

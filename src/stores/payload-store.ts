@@ -203,7 +203,7 @@ export function namespaceFolder(root: string, namespace: string): string {
  * Returns a folder name for an id, which may be longer than a file name and hold any character: its readable part,
  * and a digest that distinguishes ids.
  */
-function folderName(id: string): string {
+export function folderName(id: string): string {
   const readable = id.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 60);
   return `${readable}.${createHash('sha256').update(id).digest('hex').slice(0, 16)}`;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Client, type WorkflowExecutionDescription, WorkflowFailedError } from '@temporalio/client';
+import { Client, type WorkflowExecutionDescription, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import {
   ApplicationFailure,
   type FailureConverter,
@@ -30,7 +30,7 @@ export async function runOutcome(client: Client, runId: string, executionId?: st
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) throw runNotFound(client, runId);
     if (!(error instanceof WorkflowFailedError)) throw error;
-    return resultOfFailure(client, { runId, executionId }, error);
+    return resultOfFailure(handle, error);
   }
 }
 
@@ -41,11 +41,8 @@ export function runNotFound(client: Client, runId: string): LonghaulError {
   );
 }
 
-async function resultOfFailure(
-  client: Client,
-  { runId, executionId }: { runId: string; executionId: string | undefined },
-  { cause }: WorkflowFailedError,
-): Promise<RunResultFields> {
+async function resultOfFailure(run: WorkflowHandle, { cause }: WorkflowFailedError): Promise<RunResultFields> {
+  const { workflowId: runId } = run;
   if (cause instanceof TerminatedFailure) {
     throw new LonghaulError('run_terminated', `Run "${runId}" was terminated by an operator (${cause.message}): it has no result`, {
       cause,
@@ -58,7 +55,7 @@ async function resultOfFailure(
     const [details] = cause.details ?? [];
     if (isRunResult(details)) return details;
   }
-  const { memo } = await client.workflow.getHandle(runId, executionId).describe();
+  const { memo } = await run.describe();
   const kept = memo?.[RESULT_MEMO];
   if (isRunResult(kept)) return kept;
   throw new LonghaulError('internal', `Run "${runId}" closed without a RunResult: ${errorMessage(cause)}`, { cause });

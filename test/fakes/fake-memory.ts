@@ -47,6 +47,8 @@ export function fakeMemory(entries: readonly NewEntry[] = [], now: () => number 
     },
     forgetNamespaces: async ({ prefix }) =>
       [...namespaces].reduce((count, [namespace, one]) => count + (namespace.startsWith(prefix) ? remove(one, () => true) : 0), 0),
+    listNamespaces: async ({ prefix }) =>
+      [...namespaces].flatMap(([name, { size }]) => (size > 0 && name.startsWith(prefix) ? [name] : [])).toSorted(),
     list: async ({ namespace }) => ({ entries: [...of(namespace).values()].toSorted((one, other) => (one.key < other.key ? -1 : 1)) }),
   };
 }

@@ -1,63 +1,80 @@
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
 import type { ExportLine, ExportSummary, MissingRange } from '../../client/export-run.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import { defined } from '../../core/domain/json.ts';
 import { withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import type { OutputStream } from '../terminal.ts';
-import { refuseFolder, unwritable } from '../input-files.ts';
+import { refuseFolder } from '../input-files.ts';
+import { LineFile } from '../line-file.ts';
+import { exportUser } from './export-user.ts';
 import { storesIn } from './records.ts';
 import type { EXPORT } from '../run-commands.ts';
 
-/** Writes a run as JSON Lines. The exit code says whether parts are missing. */
-export async function exportRun(io: CommandIo, { output: file, archive, ...flags }: FlagsOf<typeof EXPORT>): Promise<number> {
+/** Writes a run as JSON Lines, or, without a run, everything of a user. The exit code says whether parts are missing. */
+export async function exportRun(io: CommandIo, { runId, ...flags }: FlagsOf<typeof EXPORT>): Promise<number> {
+  if (runId === undefined) return exportUser(io, flags);
+  const given = USER_OPTIONS.find((name) => flags[name] !== undefined);
+  if (given !== undefined) throw new UsageError(`${optionName(given)} is for the export of a user: leave it out, or leave out the run`);
+  return exportOne(io, { ...flags, runId });
+}
+
+/** The options that only the export of a user has. */
+const USER_OPTIONS = ['payloadStore', 'memory', 'without'] as const;
+
+function optionName(key: string): string {
+  return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+async function exportOne(io: CommandIo, { output: file, archive, ...flags }: FlagsOf<typeof EXPORT> & { runId: string }): Promise<number> {
   const { terminal, output } = io;
   const stores = storesIn(defined({ archive }));
   if (file !== undefined) refuseFolder(file);
   const summary = await withRun(io, flags, async ({ client, runId }) => {
     const lines = client.handle(runId).export(stores);
-    return file === undefined ? writeLines(lines, terminal.stdout) : writeExport(lines, file, terminal.signal);
+    return file === undefined ? writeLines(lines, writerTo(terminal.stdout)) : writeExport(lines, file, terminal.signal);
   });
   reportExport(output, summary, file);
   return summary.gaps.length + summary.missingSteps.length === 0 ? EXIT_CODES.ok.code : EXIT_CODES.incomplete.code;
 }
 
-/** Writes to a file with another name first, so that an incomplete export is not mistaken for a complete one. */
-async function writeExport(lines: AsyncIterable<ExportLine>, file: string, signal: AbortSignal): Promise<ExportSummary> {
-  const draft = `${file}.part`;
-  const stream = createWriteStream(draft);
+/** Writes to a file that appears when it is complete. */
+async function writeExport(lines: AsyncIterable<ExportLine>, path: string, signal: AbortSignal): Promise<ExportSummary> {
+  const file = await LineFile.open(path);
   try {
-    await once(stream, 'open').catch((error: unknown) => {
-      throw unwritable(file, error);
-    });
-    const summary = await writeLines(lines, stream, signal);
-    stream.end();
-    await once(stream, 'close');
-    await rename(draft, file).catch((error: unknown) => {
-      throw unwritable(file, error);
-    });
+    const summary = await writeLines(lines, (line) => file.write(line), signal);
+    await file.complete();
     return summary;
   } catch (error) {
-    stream.destroy();
-    await rm(draft, { force: true });
+    await file.discard();
     throw error;
   }
 }
 
-/** Writes no faster than the stream accepts: a run may be larger than memory. */
-async function writeLines(lines: AsyncIterable<ExportLine>, stream: OutputStream, signal?: AbortSignal): Promise<ExportSummary> {
+/** Writes lines one after the other. Returns the last one. */
+async function writeLines(
+  lines: AsyncIterable<ExportLine>,
+  write: (line: ExportLine) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<ExportSummary> {
   let summary: ExportSummary | undefined;
   for await (const line of lines) {
     signal?.throwIfAborted();
-    const isTaken = stream.write(`${JSON.stringify(line)}\n`);
-    if (isTaken === false && isEmitter(stream)) await once(stream, 'drain');
+    await write(line);
     if (line.type === 'summary') summary = line;
   }
   if (summary === undefined) throw new Error('The export has no summary');
   return summary;
+}
+
+/** Writes a line no faster than the stream accepts: a run may be larger than memory. */
+function writerTo(stream: OutputStream): (line: ExportLine) => Promise<void> {
+  return async (line) => {
+    const isTaken = stream.write(`${JSON.stringify(line)}\n`);
+    if (isTaken === false && isEmitter(stream)) await once(stream, 'drain');
+  };
 }
 
 function isEmitter(stream: OutputStream): stream is OutputStream & NodeJS.EventEmitter {

@@ -1,8 +1,9 @@
 import type { LonghaulClientOptions } from '../../client/client-options.ts';
 import type { RunStores } from '../../client/delete-run.ts';
 import { type Forgotten, type MissingStore, unnamedStores, USER_STORES } from '../../client/forget-options.ts';
-import { type ForgetPreview, nameOfUser, previewForget } from '../../client/forget.ts';
+import { type ForgetPreview, previewForget } from '../../client/forget.ts';
 import { LonghaulClient } from '../../client/longhaul-client.ts';
+import { nameOfUser } from '../../client/user-runs.ts';
 import { defined } from '../../core/domain/json.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import type { Principal } from '../../core/domain/run.ts';
@@ -124,7 +125,14 @@ export async function forget(io: CommandIo, flags: FlagsOf<typeof FORGET>): Prom
   });
 }
 
-function namedStores({ memory, streams, without: list = '', ...folders }: FlagsOf<typeof FORGET>): NamedStores {
+/** The options of a command that names the stores of a user. */
+type NamedStoreFlags = StoreFlags & Partial<Pick<FlagsOf<typeof FORGET>, 'memory' | 'streams' | 'without'>>;
+
+/** Opens the stores that the options name. `needed`: those that are either named or in `--without`. */
+export function namedStores(
+  { memory, streams, without: list = '', ...folders }: NamedStoreFlags,
+  needed: readonly MissingStore[] = USER_STORES,
+): NamedStores {
   const stores: NamedStores['stores'] = {
     ...storesIn(folders),
     ...(memory === undefined ? {} : { memory: memoryIn(memory) }),
@@ -136,7 +144,7 @@ function namedStores({ memory, streams, without: list = '', ...folders }: FlagsO
   const without = USER_STORES.filter((store) => names.includes(STORE_NAMES[store]));
   const both = without.find((store) => stores[store] !== undefined);
   if (both !== undefined) throw new UsageError(`--without and --${STORE_NAMES[both]} name the same store: leave one of them out`);
-  return { stores, without, unnamed: unnamedStores(stores, without) };
+  return { stores, without, unnamed: unnamedStores(stores, without, needed) };
 }
 
 function notRemovedText({ program }: Pick<Output, 'program'>): string {
@@ -161,10 +169,14 @@ function previewText(
   ].join('\n');
 }
 
-function unnamedText(unnamed: readonly MissingStore[]): string {
+/** Names the stores that the command says nothing about, what becomes of that, and what to write. */
+export function unnamedText(
+  unnamed: readonly MissingStore[],
+  otherwise = 'Once the runs are removed, nothing leads to their content',
+): string {
   const options = unnamed.map((store) => `--${STORE_NAMES[store]}`).join(', ');
   const without = `--without ${unnamed.map((store) => STORE_NAMES[store]).join(',')}`;
-  return `Stores that are not named: ${listOf(unnamed)}. Once the runs are removed, nothing leads to their content: name your workers' stores with ${options}, or write "${without}" if they have none`;
+  return `Stores that are not named: ${listOf(unnamed)}. ${otherwise}: name your workers' stores with ${options}, or write "${without}" if they have none`;
 }
 
 function removedText(user: Principal, { runs, executions, memoryEntries }: Forgotten): string {

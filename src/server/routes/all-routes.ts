@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { USER_STORES } from '../../client/forget-options.ts';
 import type { SessionOptions } from '../../client/session-handle.ts';
 import type { StartOptions } from '../../client/start-workflow.ts';
 import { canonicalJson, defined, type JsonValue } from '../../core/domain/json.ts';
@@ -9,12 +8,11 @@ import { isoTime } from '../../core/domain/time.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
 import { requireAgentOf } from '../agents-of-runs.ts';
-import { type Caller, principalOf, requireAllAgents, requireScope, requireStart } from '../auth/caller.ts';
+import { type Caller, principalOf, requireScope, requireStart } from '../auth/caller.ts';
 import { MAX_RUN_TOKEN_MINUTES, RUN_TOKEN_SCOPES } from '../auth/run-tokens.ts';
 import { RequestError } from '../problems.ts';
 import { CHAT_ROUTES } from '../protocols/ai-sdk/chat-routes.ts';
 import {
-  LONGEST_WAIT_MS,
   memoWith,
   noticeOfUnseen,
   requestDigest,
@@ -37,6 +35,7 @@ import { meRoute } from './me.ts';
 import { CHANGE_RUN_ROUTES, RUN_APPROVAL_ROUTES } from './runs/change-run.ts';
 import { READ_RUN_ROUTES, RUN_DETAIL_ROUTES, RUN_RECORD_ROUTES, SPILLED_ROUTES, STREAM_ROUTES } from './runs/read-run.ts';
 import { CHANGE_SESSION_ROUTES, TALK_ROUTES } from './sessions.ts';
+import { USER_ROUTES } from './users.ts';
 import { defineRoute, ok, READ_PROBLEMS, type Reply, type Route } from '../route.ts';
 import { openSessionBody, runStarted, sessionOpened, startProgramBody, startRunBody } from '../schemas/requests.ts';
 import { component, jsonObject, list, MOST, runIdText, timestamp } from '../schemas/values.ts';
@@ -210,47 +209,6 @@ const tokenRoute = defineRoute(
     return { status: 201, body: { token, runId: body.runId, expiresAt: isoTime(expiresAt) } };
   },
 );
-
-const userStore = z.enum(USER_STORES);
-
-const forgotten = component(
-  'Forgotten',
-  z.object({
-    runs: z.array(z.string()),
-    executions: z.number(),
-    memoryEntries: z.number(),
-    kept: z.array(z.string()),
-    without: z.array(userStore),
-  }),
-);
-
-const forgetUserRoute = defineRoute(
-  {
-    method: 'DELETE',
-    path: '/v1/users/{user}',
-    id: 'forgetUser',
-    tag: 'users',
-    summary: 'Remove everything of a user',
-    description: 'It takes a minute or so. If it answers `wait_timeout`, send it again: it finishes the work.',
-    scope: 'admin',
-    params: z.object({ user: z.string().min(1).describe('The user.') }),
-    query: z.strictObject({
-      tenant: z.string().min(1).exactOptional(),
-      without: z
-        .union([userStore.transform((one) => [one]), z.array(userStore)])
-        .exactOptional()
-        .describe('A store that no worker has; may be repeated. The service must have the others.'),
-    }),
-    responses: ok(forgotten, 'The numbers of things that were removed.'),
-    problems: ['invalid_input', 'wait_timeout', 'archive_failed', 'payload_store_failed', 'memory_failed', 'streams_failed'],
-  },
-  async ({ params, query, caller, client }) => {
-    requireAllAgents(caller);
-    return { status: 200, body: await client.forget({ ...params, ...query, timeout: LONGEST_WAIT_MS }) };
-  },
-);
-
-const USER_ROUTES: readonly Route[] = [forgetUserRoute];
 
 const programEntry = component(
   'ProgramEntry',

@@ -118,6 +118,31 @@ export const exportLine = component(
     .describe('One line of an export: docs/histories.md lists their members.'),
 );
 
+export const userExportLine = component(
+  'UserExportLine',
+  z
+    .looseObject({
+      type: z.enum([
+        'user',
+        'run',
+        'archive',
+        'execution',
+        'event',
+        'step',
+        'usage',
+        'result',
+        'failure',
+        'details',
+        'spilled',
+        'summary',
+        'memory',
+        'unread',
+        'end',
+      ]),
+    })
+    .describe('One line of the export of a user: docs/cli.md lists their members.'),
+);
+
 /** A part of the same shape as the whole. */
 function inside(id: string): Shape {
   return shape({ $ref: `#/components/schemas/${id}` });

@@ -212,7 +212,7 @@ export const FAILURES: readonly ProgramScenario[] = [
     ]),
     {
       script: [],
-      memory: { remember: never, recall: never, forget: never, forgetNamespaces: never, list: never },
+      memory: { remember: never, recall: never, forget: never, forgetNamespaces: never, listNamespaces: never, list: never },
       course: {
         status: 'error',
         error: ["Step 'T' timed out after 100"],

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { connect, fileArchive, fileStore, LonghaulClient, memoryStreams, redisStreams } from '../../../../src/client/index.ts';
+import type { UserExportLine } from '../../../../src/client/index.ts';
 import type { ModelClient } from '../../../../src/core/domain/model.ts';
 import { SEARCH_ATTRIBUTE_TYPES } from '../../../../src/core/protocol.ts';
 import { ask, defineProgram, human, recall, remember, unit } from '../../../../src/define/program/index.ts';
@@ -110,6 +111,12 @@ class OwnServer {
     const names = await readdir(join(this.directory, place), { recursive: true, withFileTypes: true });
     const folders = names.filter((entry) => entry.isFile()).map((entry) => basename(entry.parentPath));
     return [...new Set(folders.map((name) => name.replace(/\.[0-9a-f]{16}$/, '')))].filter((name) => name.includes(user)).toSorted();
+  }
+
+  /** Returns the names of the files of a user's runs in a store. */
+  async filesIn(place: 'payloads' | 'archive', user: string): Promise<string[]> {
+    const names = await readdir(join(this.directory, place), { recursive: true, withFileTypes: true });
+    return names.filter((entry) => entry.isFile() && basename(entry.parentPath).includes(user)).map(({ name }) => name);
   }
 
   /** Stops the worker and the server, and moves the write-ahead log of its database into the file. */
@@ -230,6 +237,29 @@ async function removedByServer({ temporal }: LonghaulClient, workflowId: string)
   await until(async () => (await runState(temporal, workflowId)) === 'gone', `run "${workflowId}" to be removed`, 180);
 }
 
+/** What an export has of a user. */
+interface Exported {
+  runs: string[];
+  /** The SHA-256 of each spilled content, by run. */
+  spilled: string[];
+  entries: number;
+  unread: unknown[];
+  text: string;
+}
+
+async function exportOf(client: LonghaulClient, user: string): Promise<Exported> {
+  const lines: UserExportLine[] = [];
+  for await (const line of client.exportUser({ tenant: 'acme', user })) lines.push(line);
+  expect([lines[0]?.type, lines.at(-1)?.type]).toEqual(['user', 'end']);
+  return {
+    runs: [...new Set(lines.flatMap((line) => (line.type === 'run' ? [line.runId] : [])))].toSorted(),
+    spilled: lines.flatMap((line) => (line.type === 'spilled' ? [`${line.runId} ${line.spilled.sha256}`] : [])).toSorted(),
+    entries: lines.filter(({ type }) => type === 'memory').length,
+    unread: lines.filter((line) => line.type === 'unread' || (line.type === 'summary' && line.gaps.length > 0)),
+    text: JSON.stringify(lines),
+  };
+}
+
 test.skipIf(cliPath === undefined)(
   'nothing of a user is left in the database of the server, the payload store, the archive, the memory and the sink of live output, and everything of another is',
   async () => {
@@ -247,11 +277,19 @@ test.skipIf(cliPath === undefined)(
     expect(await server.runsIn('payloads', 'ada')).toEqual(['dump-ada', 'past-ada', 'report-ada']);
     expect(await server.runsIn('archive', 'ada')).toEqual(expect.arrayContaining(['past-ada', 'report-ada']));
 
+    // The export has all that is removed, and nothing of another user.
+    const exported = await exportOf(server.client, 'ada');
+    expect(exported).toMatchObject({ entries: 2, unread: [] });
+    expect(exported.text).toContain('MARK-of-ada');
+    expect(exported.text).not.toContain('MARK-of-eve');
+    expect(exported.spilled).toHaveLength((await server.filesIn('payloads', 'ada')).length);
+
     const broken = { ...server.stores.archive, deleteRun: () => Promise.reject(new Error('the disk went away')) };
     const interrupted = new LonghaulClient(server.client.temporal, { ...server.stores, archive: broken });
     await expect(interrupted.forget({ tenant: 'acme', user: 'ada' })).rejects.toThrow('the disk went away');
     const forgotten = await server.client.forget({ tenant: 'acme', user: 'ada' });
     expect(forgotten).toMatchObject({ memoryEntries: 0, kept: [], without: [] });
+    expect(exported.runs).toEqual(forgotten.runs);
     const below = forgotten.runs.filter((runId) => runId.includes('/'));
     expect(forgotten.runs.filter((runId) => !below.includes(runId))).toEqual([...left, 'past-ada'].toSorted());
     expect(below).toEqual([expect.stringMatching(/^kept-ada\//), expect.stringMatching(/^open-ada\//)]);

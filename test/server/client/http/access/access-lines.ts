@@ -181,6 +181,9 @@ export const SERVICE_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
   'GET /v1/runs/{runId}/events': PLAIN,
   'GET /v1/runs/{runId}/tree/events': PLAIN,
   'GET /v1/runs/{runId}/export': PLAIN,
+  'GET /v1/users/{user}/export': [
+    { query: ({ tenant }) => `?tenant=${tenant}&without=archive`, foreign: { status: 422, code: 'invalid_input' }, rightful: 'none' },
+  ],
   'GET /v1/runs/{runId}/save': PLAIN,
   'GET /v1/runs/{runId}/spilled/{sha256}': [{ rightful: { status: 404, code: 'spilled_not_found' } }],
   'GET /v1/runs/{runId}/files/{sha256}': [{ rightful: { status: 404, code: 'spilled_not_found' } }],
