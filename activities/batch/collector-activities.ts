@@ -296,7 +296,7 @@ class Completion {
         ? 'an unknown number of tokens'
         : `${usage.totalTokens} tokens${dollars === undefined ? '' : `, $${dollars.toFixed(6)}`}`;
     log.warn(`An answer of batch "${this.#batch.key}" was dropped, because nothing waits for it any more: it has cost ${cost}`, { model });
-    this.#measure(model, usage);
+    this.#measure(model, { usage, dollars });
   }
 
   /** Throws if some calls have to be completed by another worker. */
@@ -372,9 +372,10 @@ class Completion {
     }
   }
 
-  #measure(model: string, usage: UsageStats | null): void {
+  /** Counts an answer that no run has: it was paid for, and no run's usage has it. */
+  #measure(model: string, paid: { usage: UsageStats | null; dollars: number | undefined }): void {
     const { telemetry } = this.#runtime.telemetry ?? {};
-    telemetry?.guarded(() => telemetry.metrics.modelCall({ model, seconds: 0, usage }));
+    telemetry?.guarded(() => telemetry.metrics.modelCall({ model, agent: '', seconds: 0, ...paid }));
   }
 }
 
@@ -497,7 +498,7 @@ async function answerOfBatch(
 /** Returns a model that has given its answer. */
 function answeredWith(answer: ModelResponse, model: AskedModel): AskedModel {
   const client: ModelClient = { capabilities: model.client.capabilities, call: () => Promise.resolve(answer) };
-  return { ...model, client };
+  return { ...model, client, inBatch: true };
 }
 
 function modelIn(models: readonly AskedModel[], { call }: PendingCall): AskedModel {

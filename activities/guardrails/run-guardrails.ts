@@ -16,7 +16,7 @@ import {
 } from '../../src/core/domain/guardrails.ts';
 import { canonicalJson, defined } from '../../src/core/domain/json.ts';
 import { type ModelRequest, partsOfModelName } from '../../src/core/domain/model.ts';
-import { addSpent } from '../../src/core/domain/usage.ts';
+import { addSpent, dollarsOf, pricedSpent } from '../../src/core/domain/usage.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { unknownField } from '../../src/core/domain/text.ts';
@@ -243,6 +243,9 @@ class GuardrailModels {
     if (current === undefined) return;
     const { calls = 0, ...before } = this.#spent.get(model) ?? {};
     this.#spent.set(model, { model, calls: calls + 1, ...addSpent(before, current) });
+    const { telemetry } = this.#runtime.telemetry ?? {};
+    const { reported } = pricedSpent(current, this.#snapshot.prices?.[model]);
+    telemetry?.measure((metrics) => metrics.modelCost({ model, agent: this.#snapshot.name, dollars: reported && dollarsOf(reported) }));
   }
 }
 

@@ -124,7 +124,7 @@ export async function askModel<Result>(
   return runAttempt(aborts, { ...options, details: () => retryDetails(patience, call.spent) }, async (current) => {
     const { signal } = current;
     let span: ModelSpan | undefined;
-    const beginModel = (): ModelSpan | undefined => (span = beginSpan?.(order.current.name));
+    const beginModel = (): ModelSpan | undefined => (span = beginSpan?.(order.current.name, { inBatch: order.current.inBatch }));
     const begin = (eventId: string): ReturnType<BeginStream> => beginStream?.(current, eventId);
     const stream = new AnswerStream(newId, begin, () => span?.piece());
     const answer = async (): Promise<ModelResponse> => {

@@ -160,7 +160,14 @@ async function observers(
 ): Promise<Pick<Parameters<typeof askModel>[1], 'beginStream' | 'beginSpan'>> {
   const { anchors = [], lenient = false } = snapshot.checks ?? {};
   const checkedBy = runtime.anchors.named(anchors, { lenient });
-  const traced = { run: input, agentName: snapshot.name, through: input.through, model: snapshot.model, step: input.step };
+  const traced = {
+    run: input,
+    agentName: snapshot.name,
+    prices: snapshot.prices,
+    through: input.through,
+    model: snapshot.model,
+    step: input.step,
+  };
   return {
     beginStream: modelStream(runtime, { run: input, snapshot, through: input.through, anchors: checkedBy }),
     beginSpan: runtime.telemetry && (await modelSpans(runtime.telemetry, traced)),

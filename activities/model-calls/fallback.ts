@@ -45,6 +45,8 @@ export interface AskedModel {
   unknownTool?: string | undefined;
   /** Its price, if known. Only for a model of a list: the run itself knows any other price. */
   price?: ModelPrice | undefined;
+  /** Its answer comes from a batch. */
+  inBatch?: true;
 }
 
 /** The candidate models of a call, and the rules for moving on to the next. */

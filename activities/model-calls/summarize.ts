@@ -46,7 +46,7 @@ async function summarize(runtime: ActivityRuntime, input: SummarizeInput, patien
     return { name, client, request, prepare, ...priceInList(snapshot, name) };
   });
   const asked = { models, policy: names.length > 1 ? snapshot.fallback : undefined };
-  const traced = { run: input, agentName: snapshot.name, call: activityCall(), through: input.through };
+  const traced = { run: input, agentName: snapshot.name, prices: snapshot.prices, call: activityCall(), through: input.through };
   const beginSpan = runtime.telemetry && (await modelSpans(runtime.telemetry, traced));
   const outcome = await askModel(
     runtime.aborts,

@@ -121,7 +121,7 @@ export async function answerAsk(
   asked: AskedModels,
 ): Promise<AskStepOutput> {
   const beginStream = modelStream(runtime, { run: input, snapshot, callId: input.step, anchors });
-  const traced = { run: input, agentName: snapshot.name, call: activityCall(), through: 0 };
+  const traced = { run: input, agentName: snapshot.name, prices: snapshot.prices, call: activityCall(), through: 0 };
   // In AXON, an empty answer is a failed attempt of its step.
   const options = {
     asked,

@@ -8,7 +8,7 @@ import { defined, type JsonValue } from '../../src/core/domain/json.ts';
 import { isNotSent, type ModelResponse, NOT_SENT_ERROR } from '../../src/core/domain/model.ts';
 import { cellOfCall } from '../../src/core/domain/tool-calls.ts';
 import { beginningOfLoss, type TracedLoss } from '../../src/core/domain/traced-part.ts';
-import type { UsageStats } from '../../src/core/domain/usage.ts';
+import { dollarsOf, type ModelPrice, priced, type UsageStats } from '../../src/core/domain/usage.ts';
 import type { OfRun, RunToolInput } from '../../src/core/protocol.ts';
 import { attemptSpanId, type NamedAttempt, rootSpanId, type RunTrace } from '../../src/telemetry/ids.ts';
 import { type Metrics, modelLabels } from '../../src/telemetry/metrics.ts';
@@ -183,15 +183,27 @@ export async function toolSpan(
   return new ToolSpan(worker, span, { tool, agent: agentName });
 }
 
+/** What a model's attempt is measured by. */
+interface ModelSpanFacts {
+  model: string;
+  agent: string;
+  /** Returns the cost of an attempt; undefined if the price is unknown. */
+  dollars: (usage: UsageStats, hosted: ModelResponse['hosted']) => number | undefined;
+}
+
 /** The span of one model that an attempt of a model call asks: `chat {model}`. */
 export class ModelSpan extends CallSpan {
   readonly #model: string;
+  readonly #agent: string;
+  readonly #dollars: ModelSpanFacts['dollars'];
   #firstChunk: number | undefined;
   #code = '';
 
-  constructor(worker: WorkerTelemetry, span: ApiSpan | undefined, model: string) {
+  constructor(worker: WorkerTelemetry, span: ApiSpan | undefined, { model, agent, dollars }: ModelSpanFacts) {
     super(worker, span);
     this.#model = model;
+    this.#agent = agent;
+    this.#dollars = dollars;
   }
 
   /** Records the arrival of a piece of the answer. */
@@ -201,13 +213,13 @@ export class ModelSpan extends CallSpan {
 
   /** Ends the span with an answer. `usage`: the part that the provider has reported. */
   answered(answer: ModelResponse, usage: UsageStats | null): void {
-    this.#end(() => this.#answerAttributes(answer), undefined, usage);
+    this.#end(() => this.#answerAttributes(answer), { usage, hosted: answer.hosted });
   }
 
   /** Ends the span with an error. `usage` as above: a provider charges for a partial answer. */
   failed(error: unknown, usage: UsageStats | null, { isAborted }: { isAborted: boolean }): void {
     this.#code = isAborted ? 'interrupted' : isNotSent(error) ? NOT_SENT_ERROR : (errorCode(error) ?? thrownCode(error));
-    this.#end(() => ({}), this.#code, usage);
+    this.#end(() => ({}), { code: this.#code, usage });
   }
 
   /** Counts the call's move to another model. */
@@ -220,9 +232,13 @@ export class ModelSpan extends CallSpan {
     return { [A.finishReasons]: [finishReason], ...this.content(A.outputMessages, messages) };
   }
 
-  #end(attributes: () => Attributes, code: string | undefined, usage: UsageStats | null): void {
+  #end(
+    attributes: () => Attributes,
+    { code, usage, hosted }: { code?: string; usage: UsageStats | null; hosted?: ModelResponse['hosted'] },
+  ): void {
     const { seconds } = this;
-    const measured = { model: this.#model, seconds, firstChunkSeconds: this.#firstChunk, usage, code };
+    const dollars = usage === null ? undefined : this.#dollars(usage, hosted);
+    const measured = { model: this.#model, agent: this.#agent, seconds, firstChunkSeconds: this.#firstChunk, usage, dollars, code };
     const all = (): Attributes => ({ ...usageAttributes(usage), ...attributes() });
     // A request that was not sent says nothing about the model.
     this.end(all, code, (metrics) => {
@@ -231,13 +247,15 @@ export class ModelSpan extends CallSpan {
   }
 }
 
-/** Begins the span of a model that an attempt of a model call asks. */
-export type BeginModelSpan = (model: string) => ModelSpan;
+/** Begins the span of a model that an attempt of a model call asks. `inBatch`: it has answered in a batch. */
+export type BeginModelSpan = (model: string, options?: { inBatch?: boolean | undefined }) => ModelSpan;
 
 /** A model call of a run. */
 interface TracedModelCall {
   run: OfRun;
   agentName: string;
+  /** The prices that the run has pinned, by `provider/model`: the cost is the same as in its usage. */
+  prices?: Record<string, ModelPrice> | undefined;
   /** Distinguishes the model calls of a run. Default: the number of events, which is unique among recorded calls. */
   call?: string;
   /** The number of events in the call's conversation. */
@@ -250,15 +268,18 @@ interface TracedModelCall {
 /** Returns the function that begins the spans of an attempt of a model call. */
 export async function modelSpans(
   worker: WorkerTelemetry,
-  { run, agentName, through, call = String(through), step, model: first }: TracedModelCall,
+  { run, agentName, prices, through, call = String(through), step, model: first }: TracedModelCall,
 ): Promise<BeginModelSpan> {
   const trace = await placeOf(worker, run, through);
   const made = currentAttempt();
   await reportLoss(worker, trace, { call, agent: agentName, ...defined({ step, model: first }) });
   let asked = 0;
-  return (model) => {
+  return (model, { inBatch = false } = {}) => {
     asked += 1;
-    if (trace === undefined) return new ModelSpan(worker, undefined, model);
+    const dollars: ModelSpanFacts['dollars'] = (usage, hosted) =>
+      dollarsOf(priced(prices, model, usage, { inBatch, ...defined({ hosted }) }));
+    const facts = { model, agent: agentName, dollars };
+    if (trace === undefined) return new ModelSpan(worker, undefined, facts);
     const labels = modelLabels(model);
     const span = worker.telemetry.start(trace, {
       name: `${OPERATIONS.model} ${labels[A.requestModel]}`,
@@ -273,7 +294,7 @@ export async function modelSpans(
         ...(step === undefined ? {} : { [A.step]: step }),
       },
     });
-    return new ModelSpan(worker, span, model);
+    return new ModelSpan(worker, span, facts);
   };
 }
 

@@ -17,7 +17,7 @@ export function recordedLabels(): Map<string, string[]> {
   };
   const metrics = new Metrics(provider);
   const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2, cachedTokens: 1, cacheWriteTokens: 1, reasoningTokens: 1 };
-  metrics.modelCall({ model: 'p/m', seconds: 1, firstChunkSeconds: 1, usage, code: 'c' });
+  metrics.modelCall({ model: 'p/m', agent: 'a', seconds: 1, firstChunkSeconds: 1, usage, dollars: 1, code: 'c' });
   metrics.toolCall({ tool: 't', agent: 'a', seconds: 1, code: 'c' });
   metrics.runStarted('a');
   metrics.runEnded({ agent: 'a', status: 's', stopReason: 'r' });
@@ -30,6 +30,8 @@ export function recordedLabels(): Map<string, string[]> {
   metrics.batchEnded('p', 1);
   metrics.cacheLost('p/m');
   metrics.streamDropped(1);
+  metrics.outcomeUnknown({ tool: 't', agent: 'a' });
+  metrics.storeFailed('archive');
   metrics.approvalsWaiting(1);
   metrics.request({ method: 'GET', route: '/', status: 200, seconds: 1 });
   metrics.dropped(1);

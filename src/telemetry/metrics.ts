@@ -56,6 +56,7 @@ export const INSTRUMENTS: Readonly<Record<Metric, Instrument>> = {
   runsStarted: { kind: 'counter', unit: '{run}', description: 'Runs that have begun' },
   runsEnded: { kind: 'counter', unit: '{run}', description: 'Runs that have ended' },
   cost: { kind: 'counter', description: 'Cost of runs and turns that have ended, in US dollars' },
+  modelCost: { kind: 'counter', description: 'Cost of attempts of model calls, in US dollars' },
   approvalsWaiting: { kind: 'gauge', unit: '{run}', description: 'Runs of the namespace that wait for a decision' },
   fallbacks: { kind: 'counter', unit: '{call}', description: 'Model calls that moved on to another model' },
   cacheLost: { kind: 'counter', unit: '{call}', description: 'Model calls whose cached beginning was lost' },
@@ -81,6 +82,10 @@ export interface MeasuredModelCall {
   /** Absent: nothing was streamed. */
   firstChunkSeconds?: number | undefined;
   usage?: UsageStats | null | undefined;
+  /** The agent on whose behalf it was made. */
+  agent: string;
+  /** Its cost in US dollars, if the provider has reported its usage and the price is known. */
+  dollars?: number | undefined;
   /** The code of its failure. */
   code?: string | undefined;
 }
@@ -142,11 +147,12 @@ export class Metrics {
       this.#add.set(name, recorderOf(meter, METRICS[name as Metric], instrument));
   }
 
-  modelCall({ model, seconds, firstChunkSeconds, usage, code }: MeasuredModelCall): void {
+  modelCall({ model, agent, seconds, firstChunkSeconds, usage, dollars, code }: MeasuredModelCall): void {
     const ofModel = { [A.operation]: OPERATIONS.model, ...modelLabels(model) };
     const labels = this.#bounded(ofModel);
     this.#record('inferenceDuration', seconds, code === undefined ? labels : this.#bounded({ ...ofModel, [A.errorType]: code }));
     if (firstChunkSeconds !== undefined) this.#record('firstChunk', firstChunkSeconds, labels);
+    this.modelCost({ model, agent, dollars });
     if (usage === undefined || usage === null) return;
     const amounts: [metric: Metric, amount: number | undefined][] = [
       ['inputTokens', usage.promptTokens],
@@ -156,6 +162,11 @@ export class Metrics {
       ['reasoningTokens', usage.reasoningTokens],
     ];
     for (const [metric, amount = 0] of amounts) if (amount > 0) this.#record(metric, amount, labels);
+  }
+
+  /** What a model call has cost: of an agent, or of its guardrails. */
+  modelCost({ model, agent, dollars = 0 }: Pick<MeasuredModelCall, 'model' | 'agent' | 'dollars'>): void {
+    if (dollars > 0) this.#record('modelCost', dollars, this.#bounded({ ...modelLabels(model), [A.agent]: agent }));
   }
 
   toolCall({ tool, agent, seconds, code }: MeasuredToolCall): void {

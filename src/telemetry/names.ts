@@ -94,6 +94,8 @@ export const METRICS = {
   runsStarted: 'longhaul.runs.started',
   runsEnded: 'longhaul.runs.ended',
   cost: 'longhaul.cost_usd',
+  /** US dollars of attempts of model calls, by model and agent. */
+  modelCost: 'longhaul.model.cost_usd',
   approvalsWaiting: 'longhaul.approvals.waiting',
   fallbacks: 'longhaul.fallbacks',
   cacheLost: 'longhaul.cache.lost',

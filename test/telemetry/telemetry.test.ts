@@ -145,8 +145,8 @@ describe('metrics', () => {
     const provider = new RecordingMeter();
     const metrics = new Metrics(provider);
     const usage = { promptTokens: 100, completionTokens: 20, totalTokens: 120, cachedTokens: 80, cacheWriteTokens: 10 };
-    metrics.modelCall({ model: 'anthropic/claude-5', seconds: 1.5, firstChunkSeconds: 0.2, usage });
-    metrics.modelCall({ model: 'anthropic/claude-5', seconds: 0.1, code: 'model_rate_limited' });
+    metrics.modelCall({ model: 'anthropic/claude-5', agent: 'clerk', seconds: 1.5, firstChunkSeconds: 0.2, usage, dollars: 0.2 });
+    metrics.modelCall({ model: 'anthropic/claude-5', agent: 'clerk', seconds: 0.1, code: 'model_rate_limited' });
     metrics.fallback({ from: 'a/b', to: 'c/d', code: 'model_rate_limited' });
     metrics.runStarted('clerk');
     metrics.runEnded({ agent: 'clerk', status: 'completed', stopReason: 'completed' });
@@ -155,6 +155,12 @@ describe('metrics', () => {
     expect(provider.sum('gen_ai.client.inference.usage.cache_read.input_tokens')).toBe(80);
     expect(provider.sum('gen_ai.client.inference.time_to_first_chunk')).toBe(0.2);
     expect(provider.sum('longhaul.cost_usd')).toBe(0.25);
+    expect(provider.measured.filter(({ name }) => name === 'longhaul.model.cost_usd')).toMatchObject([
+      {
+        value: 0.2,
+        labels: { 'gen_ai.provider.name': 'anthropic', 'gen_ai.request.model': 'claude-5', 'gen_ai.agent.name': 'clerk' },
+      },
+    ]);
     expect(provider.measured.find(({ labels }) => labels['error.type'] === 'model_rate_limited')?.labels).toEqual({
       'gen_ai.operation.name': 'chat',
       'gen_ai.provider.name': 'anthropic',

@@ -23,8 +23,8 @@ const TRACE: RunTrace = {
 };
 const INPUT = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0] } as RunToolInput;
 
-function workerOf(sdk: RecordingSdk): WorkerTelemetry {
-  const telemetry = new Telemetry(plainApi(sdk), { tracerProvider: sdk, meterProvider: new RecordingMeter() });
+function workerOf(sdk: RecordingSdk, meterProvider = new RecordingMeter()): WorkerTelemetry {
+  const telemetry = new Telemetry(plainApi(sdk), { tracerProvider: sdk, meterProvider });
   return {
     telemetry,
     captureContent: 'redacted',
@@ -250,4 +250,25 @@ test.each(Object.keys(ENDS))('a delayed attempt that ends %s is reported only if
     'its run has cancelled it, and has ended': 1,
     'it cannot have lost patience': 1,
   });
+});
+
+test('an attempt at a model call counts what it has cost, as the usage of its run does', async () => {
+  const meter = new RecordingMeter();
+  const worker = workerOf(new RecordingSdk(idGenerator), meter);
+  const prices = { 'openai/gpt': { input: 1, output: 2, hosted: { web_search: 10 } } };
+  const usage = { promptTokens: 1_000_000, completionTokens: 0, totalTokens: 1_000_000 };
+  await activityEnvironment({}).run(async () => {
+    const begin = await modelSpans(worker, { run: INPUT, agentName: 'clerk', prices, through: 1 });
+    const answer = { content: 'a', toolCalls: [], finishReason: 'stop', usage };
+    begin('openai/gpt').answered(answer, usage);
+    begin('openai/gpt', { inBatch: true }).answered(answer, usage);
+    begin('openai/gpt').answered({ ...answer, hosted: [{ name: 'web_search' }] }, usage);
+    begin('openai/gpt').failed(new Error('cut off'), usage, { isAborted: false });
+    begin('openai/gpt').answered(answer, { ...usage, costUsd: 7 });
+    // Neither its usage nor its price is known.
+    begin('openai/gpt').failed(new Error('no'), null, { isAborted: false });
+    begin('openai/other').answered(answer, usage);
+  }, null);
+  const costs = meter.measured.filter(({ name }) => name === 'longhaul.model.cost_usd');
+  expect(costs.map(({ value }) => value)).toEqual([1, 0.5, 1.01, 1, 7]);
 });

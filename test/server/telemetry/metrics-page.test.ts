@@ -48,6 +48,8 @@ interface Reported {
   /** The page of the Runtime of the user, if there is one. */
   own: string;
   runId: string;
+  /** What the result says that the run has cost. */
+  dollars: number;
 }
 
 /** Makes a run in a separate process. */
@@ -69,10 +71,11 @@ const promtool = spawnSync('promtool', ['--version']).status === 0;
 describe('the page of metrics of a real run', () => {
   let page = '';
   let runId = '';
+  let dollars = 0;
 
   beforeAll(async () => {
     const reported = await runMeasured({ TEST_TASK_QUEUE: `metrics-${process.pid}` });
-    [page, runId] = [reported.text, reported.runId];
+    [page, runId, dollars] = [reported.text, reported.runId, reported.dollars];
   }, 90_000);
 
   test('has every name of every query of the dashboard and the alerts', () => {
@@ -107,6 +110,18 @@ describe('the page of metrics of a real run', () => {
     /^temporal_num_pollers\{.*\} \d+$/m,
   ])('has %s', (line) => {
     expect(page).toMatch(line);
+  });
+
+  test('has the cost of the result, by model as by agent', () => {
+    const sums = ['longhaul_model_cost_usd_total', 'longhaul_cost_usd_total'].map((name) =>
+      page
+        .split('\n')
+        .filter((line) => line.startsWith(`${name}{`))
+        .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0),
+    );
+    expect(dollars).toBeGreaterThan(0);
+    for (const sum of sums) expect(sum).toBeCloseTo(dollars, 10);
+    expect(page).toMatch(/^longhaul_model_cost_usd_total\{[^}]*gen_ai_request_model="model",gen_ai_agent_name="clerk"\} 0\.\d+/m);
   });
 
   test('names no secret, no run, no tenant and no user', () => {

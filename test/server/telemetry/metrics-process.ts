@@ -63,5 +63,5 @@ const own = TEST_OWN_METRICS === '' ? '' : await (await fetch(`http://${TEST_OWN
 worker.shutdown();
 await running;
 await client.close();
-process.stdout.write(`${JSON.stringify({ text, own, runId: result.runId, status: result.status })}\n`);
+process.stdout.write(`${JSON.stringify({ text, own, runId: result.runId, status: result.status, dollars: result.usage.costUsd })}\n`);
 process.exit(0);
