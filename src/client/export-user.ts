@@ -8,8 +8,8 @@ import { RESULT_MEMO } from '../core/protocol.ts';
 import { executionBeginning } from '../history/execution-reader.ts';
 import type { ReadExecution } from '../history/read-run.ts';
 import { memoryOwner, type MemoryEntry, type MemoryStore, partOfNamespace } from '../memory/memory-store.ts';
-import type { ArchiveSink } from '../stores/file-archive.ts';
-import { type PayloadStore, readSpilled } from '../stores/payload-store.ts';
+import { readSpilled } from '../stores/payload-store.ts';
+import { inStore, readFromStore } from '../stores/store-failures.ts';
 import { explainedError } from '../temporal/server-calls.ts';
 import { executionsOf } from './delete-run.ts';
 import { RunChain } from './executions.ts';
@@ -17,7 +17,7 @@ import { type ExportedRun, exportExecutions, type ExportLine } from './export-ru
 import type { ExportUserOptions, UserRun } from './export-user-options.ts';
 import { EXPORT_CALL, type MissingStore, missingStores, type UserStores } from './forget-options.ts';
 import { readSpilledContent } from './saved-context.ts';
-import { ExecutionOwners, nothingFound, runsOfUser } from './user-runs.ts';
+import { archivedRuns, ExecutionOwners, nameOfUser, nothingFound, runsOfUser } from './user-runs.ts';
 
 /** The user to export, and the places that hold its data. */
 interface ExportWork {
@@ -67,7 +67,6 @@ class UserExport {
   readonly #client: Client;
   readonly #work: ExportWork;
   readonly #owners: ExecutionOwners;
-  readonly #archive: ArchiveSink | undefined;
   /** The runs of the user that the archive has. */
   #archived: ReadonlySet<string> = new Set();
 
@@ -75,14 +74,13 @@ class UserExport {
     this.#client = client;
     this.#work = work;
     this.#owners = new ExecutionOwners(client, work.user);
-    this.#archive = work.stores.archive && archiveWithCodes(work.stores.archive);
   }
 
   /** Lists the runs of the user that the server or the archive has, ancestors before descendants. */
   async runIds(): Promise<string[]> {
-    const { user, userKey } = this.#work;
+    const { user, userKey, stores } = this.#work;
     const listed = await runsOfUser(this.#client, { user, userKey, owners: this.#owners });
-    this.#archived = new Set(await this.#archive?.runsOf({ namespace: this.#client.options.namespace, ...user }));
+    this.#archived = new Set(await archivedRuns(this.#client, user, stores));
     return [...new Set([...listed, ...this.#archived])].toSorted();
   }
 
@@ -123,7 +121,7 @@ class UserExport {
       // Answers of activities refer to content that no event shows, such as the saved names of code.
       content.find(read.recorded);
     };
-    const archive = isNewest && (await this.#isInArchive(runId)) ? this.#archive : undefined;
+    const archive = isNewest && (await this.#isInArchive(runId)) ? this.#work.stores.archive : undefined;
     for await (const line of exportExecutions(this.#client, { runId, chain, archive, seen })) {
       if (line.type === 'run') yield { ...line, ...defined({ lastExecutionId }), isNewest };
       else if (line.type === 'summary') {
@@ -154,7 +152,8 @@ class UserExport {
       details.searchAttributes = Object.fromEntries(typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]));
     } catch (error) {
       // Any client of the namespace can write a memo that cannot be decoded.
-      failure = this.#unread({ part: 'memo', runId }, errorCode(error) === undefined ? codedAs('history_unreadable', error) : error);
+      const coded = errorCode(error) === undefined ? new LonghaulError('history_unreadable', errorMessage(error), { cause: error }) : error;
+      failure = this.#unread({ part: 'memo', runId }, coded);
     }
     yield details;
     if (failure !== undefined) yield failure;
@@ -168,17 +167,13 @@ class UserExport {
           'spilled_unavailable',
           `The content is in store "${spilled.store}", which "without" says that no worker has`,
         );
-      return { type: 'spilled', runId, spilled, content: await this.#contentOf(payloadStore, spilled) };
+      const { loadedDataConverter } = this.#client.options;
+      const content = await inStore('payloadStore', 'The spilled content was not read', () =>
+        readSpilled(payloadStore, loadedDataConverter, spilled),
+      );
+      return { type: 'spilled', runId, spilled, content };
     } catch (error) {
       return this.#unread({ part: 'spilled', runId }, error);
-    }
-  }
-
-  async #contentOf(store: PayloadStore, spilled: SpilledContent): Promise<JsonValue[]> {
-    try {
-      return await readSpilled(store, this.#client.options.loadedDataConverter, spilled);
-    } catch (error) {
-      throw codedAs('payload_store_failed', error);
     }
   }
 
@@ -187,13 +182,9 @@ class UserExport {
     const { user, stores } = this.#work;
     if (stores.memory === undefined) return;
     try {
-      for (const namespace of await stores.memory.listNamespaces({ prefix: memoryOwner(user) })) {
-        for await (const entry of entriesIn(stores.memory, namespace)) {
-          yield { type: 'memory', namespace, ...partOfNamespace(namespace), entry };
-        }
-      }
+      yield* readFromStore('memory', `The memory of ${nameOfUser(user)} was not read`, entriesOf(user, stores.memory));
     } catch (error) {
-      yield this.#unread({ part: 'memory' }, codedAs('memory_failed', error));
+      yield this.#unread({ part: 'memory' }, error);
     }
   }
 
@@ -207,38 +198,15 @@ class UserExport {
   }
 }
 
-async function* entriesIn(memory: MemoryStore, namespace: string): AsyncGenerator<MemoryEntry> {
-  let cursor: string | undefined;
-  do {
-    const { entries, next } = await memory.list({ namespace, ...defined({ cursor }) });
-    yield* entries;
-    cursor = next;
-  } while (cursor !== undefined);
-}
-
-/** Returns the archive with a code for the errors of its store. */
-function archiveWithCodes(archive: ArchiveSink): ArchiveSink {
-  const coded = async <Value>(work: () => Promise<Value>): Promise<Value> => {
-    try {
-      return await work();
-    } catch (error) {
-      throw codedAs('archive_failed', error);
-    }
-  };
-  return {
-    append: (batch) => archive.append(batch),
-    async *read(run) {
-      const records = archive.read(run)[Symbol.asyncIterator]();
-      for (let next = await coded(() => records.next()); next.done !== true; next = await coded(() => records.next())) yield next.value;
-    },
-    runsOf: (whom) => coded(() => archive.runsOf(whom)),
-    deleteRun: (run) => archive.deleteRun(run),
-  };
-}
-
-/** Returns an error with this code, unless it has one. */
-function codedAs(code: ErrorCode, error: unknown): unknown {
-  return errorCode(error) === undefined ? new LonghaulError(code, errorMessage(error), { cause: error }) : error;
+async function* entriesOf(user: Identity, memory: MemoryStore): AsyncGenerator<ExportedEntry> {
+  for (const namespace of await memory.listNamespaces({ prefix: memoryOwner(user) })) {
+    let cursor: string | undefined;
+    do {
+      const { entries, next } = await memory.list({ namespace, ...defined({ cursor }) });
+      for (const entry of entries) yield { type: 'memory', namespace, ...partOfNamespace(namespace), entry };
+      cursor = next;
+    } while (cursor !== undefined);
+  }
 }
 
 /** Finds references to spilled content, each once. */

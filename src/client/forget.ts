@@ -9,7 +9,7 @@ import { runState } from '../temporal/run-workflow.ts';
 import { inBatches, sleep, waitSignal } from '../temporal/waiting.ts';
 import { deepestFirst, endRuns, GRACE, LISTING_DELAY_MS, removeContentOfRun, removeExecutionsOf } from './delete-run.ts';
 import { type ForgetOptions, type Forgotten, missingStores, type UserStores } from './forget-options.ts';
-import { ExecutionOwners, nameOfUser, nothingFound, runsOfUser } from './user-runs.ts';
+import { archivedRuns, ExecutionOwners, nameOfUser, nothingFound, runsOfUser } from './user-runs.ts';
 
 /** The user to forget, and the places that hold its data. */
 interface ForgetWork {
@@ -200,15 +200,6 @@ export async function previewForget(
   const further = archived.filter((runId) => !listed.includes(runId)).length;
   const notice = listed.length + further > 0 ? undefined : await nothingFound(client, { user, userKey });
   return { listed: listed.length, archived: further, ...defined({ notice }) };
-}
-
-/** Lists the runs of a user that the archive, if any, has. */
-async function archivedRuns(client: Client, user: Identity, { archive }: Pick<UserStores, 'archive'>): Promise<readonly string[]> {
-  const { namespace } = client.options;
-  const runs = await inStore('archive', `The archived runs of ${nameOfUser(user)} were not found`, async () =>
-    archive?.runsOf({ namespace, ...user }),
-  );
-  return runs ?? [];
 }
 
 /** Removes the entries of a user from the memory, if there is one. Returns their number. */

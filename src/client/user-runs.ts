@@ -3,9 +3,11 @@ import { errorCode, LonghaulError } from '../core/domain/errors.ts';
 import { type Identity, isSameIdentity } from '../core/domain/run.ts';
 import { SEARCH_ATTRIBUTES } from '../core/protocol.ts';
 import { executionBeginning } from '../history/execution-reader.ts';
+import { inStore } from '../stores/store-failures.ts';
 import { findExecution, withoutMemos } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import { inBatches } from '../temporal/waiting.ts';
+import type { UserStores } from './forget-options.ts';
 import { IS_RUN, isHashedUser, isRunType, principalConditions, quoted } from './visibility.ts';
 
 /** The user whose runs are listed. */
@@ -37,6 +39,15 @@ export async function runsOfUser(client: Client, { user, userKey, owners, except
     throw grpcCode(error) === GRPC.invalidArgument ? withoutAttributes(client, error) : error;
   }
   return [...new Set((await owners.only('user', listed)).map(({ runId }) => runId))];
+}
+
+/** Lists the runs of a user that the archive, if any, has. */
+export async function archivedRuns(client: Client, user: Identity, { archive }: Pick<UserStores, 'archive'>): Promise<readonly string[]> {
+  const { namespace } = client.options;
+  const runs = await inStore('archive', `The archived runs of ${nameOfUser(user)} were not found`, async () =>
+    archive?.runsOf({ namespace, ...user }),
+  );
+  return runs ?? [];
 }
 
 function withoutAttributes(client: Client, cause: unknown): LonghaulError {
