@@ -1,8 +1,8 @@
-import type * as FileSystem from 'node:fs/promises';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import fs, { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type ArchiveBatch, type ArchiveSink, fileArchive } from '../../src/stores/file-archive.ts';
 import { UsageError } from '../../src/core/domain/errors.ts';
 import { newEvent, type RunRecord } from '../../src/core/domain/record.ts';
@@ -10,27 +10,36 @@ import { newStep } from '../../src/core/domain/tool-calls.ts';
 import type { StoredRun } from '../../src/stores/payload-store.ts';
 
 /** The number of files and folders that are removed before the process is killed. */
-const removals = vi.hoisted(() => ({ left: Infinity }));
+const removals = { left: Infinity };
 
 /** Called before a file is written, which waits for it. */
-const writes = vi.hoisted(() => ({ before: (): Promise<void> => Promise.resolve() }));
+const writes = { before: (): Promise<void> => Promise.resolve() };
 
-vi.mock('node:fs/promises', async (importOriginal) => {
-  const fs = await importOriginal<typeof FileSystem>();
-  /** Removes a folder file by file, in the least convenient order: the order of the real one is unknown. */
-  const removeOneByOne = async (target: string): Promise<void> => {
-    const names = (await fs.stat(target).catch(() => undefined))?.isDirectory() ? await fs.readdir(target) : [];
-    for (const name of names.toSorted().toReversed()) await removeOneByOne(path.join(target, name));
-    if (removals.left === 0) throw new Error('killed');
-    removals.left -= 1;
-    await fs.rm(target, { recursive: true, force: true });
-  };
-  const open: typeof fs.open = async (...args) => {
-    await writes.before();
-    return fs.open(...args);
-  };
-  return { ...fs, open, rm: removeOneByOne };
-});
+/** Node's own functions, which the tests of this file replace and give back. */
+const own = { open: fs.open, rm: fs.rm };
+
+/** Removes a folder file by file, in the least convenient order: the order of the real one is unknown. */
+async function removeOneByOne(target: string): Promise<void> {
+  const names = (await fs.stat(target).catch(() => undefined))?.isDirectory() ? await readdir(target) : [];
+  for (const name of names.toSorted().toReversed()) await removeOneByOne(path.join(target, name));
+  if (removals.left === 0) throw new Error('killed');
+  removals.left -= 1;
+  await own.rm(target, { recursive: true, force: true });
+}
+
+async function openLate(...args: Parameters<typeof fs.open>): ReturnType<typeof fs.open> {
+  await writes.before();
+  return own.open(...args);
+}
+
+/** Replaces functions for everything in this process that imports them. */
+function replaceInNode(functions: Partial<typeof fs>): void {
+  Object.assign(fs, functions);
+  syncBuiltinESMExports();
+}
+
+beforeAll(() => replaceInNode({ open: openLate, rm: removeOneByOne as typeof fs.rm }));
+afterAll(() => replaceInNode(own));
 
 const run: StoredRun = { namespace: 'default', runId: 'clerk-1' };
 
