@@ -52,14 +52,16 @@ export async function deleteRun(
   await requireRunOrNothing(client, runId);
   const graceMs = milliseconds(grace, 'delete: "grace"');
   const removed = new Set<string>();
+  let mayBeUnlisted = await hasJustEnded(client, runId);
   for (;;) {
     const below = (await runsBelow(client, runId)).filter((one) => !removed.has(one));
     const runs = [...below, runId];
     const ended = end ? await endRuns(client, runs, { reason: 'the run is deleted', graceMs }) : 0;
     if (!end) for (const one of runs) await requireEnded(client, one, runId);
     // Runs that were started just before are not listed yet.
-    if (ended > 0) await sleep(LISTING_DELAY_MS);
+    if (ended > 0 || mayBeUnlisted) await sleep(LISTING_DELAY_MS);
     else if (below.length === 0) break;
+    mayBeUnlisted = false;
     for (const one of below) await removeRun(client, one, stores);
     for (const one of below) removed.add(one);
   }
@@ -92,6 +94,12 @@ async function requireRunOrNothing(client: Client, runId: string): Promise<void>
   } catch (error) {
     if (errorCode(error) !== 'run_not_found') throw error;
   }
+}
+
+/** True for a run that may have started others which the server does not list yet. */
+async function hasJustEnded(client: Client, runId: string): Promise<boolean> {
+  const { closeTime } = (await findExecution(client, runId)) ?? {};
+  return closeTime !== undefined && Date.now() - closeTime.getTime() < LISTING_DELAY_MS;
 }
 
 async function requireEnded(client: Client, runId: string, deleted: string): Promise<void> {
