@@ -12,7 +12,7 @@ import { keepChecked } from './listing.ts';
 import { messageText } from './record.ts';
 import { type Schema, withFlags } from './schema.ts';
 import { listRun, listWaiting, may, me, waiting, waitingError, waitsMore } from './caller.ts';
-import { cutMembers, Fields, Name, Text } from './text.tsx';
+import { cutMembers, Fields, Line, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
 
 /** Everything that waits for a decision, the oldest deadline first. */
@@ -41,7 +41,9 @@ export function InboxPage(): JSX.Element {
     <>
       <h1>{TEXTS.inbox}</h1>
       {waitingError.value !== undefined && <ProblemNote error={waitingError.value} again={() => void listWaiting()} />}
-      <p class="dim">{all === undefined ? TEXTS.loading : waitsMore.value ? TEXTS.waitsAtLeast(all.length) : TEXTS.waits(all.length)}</p>
+      <p class="dim" role="status">
+        {all === undefined ? TEXTS.loading : waitsMore.value ? TEXTS.waitsAtLeast(all.length) : TEXTS.waits(all.length)}
+      </p>
       <Untaken />
       {hasVanished && <Note tone="warn">{current === undefined ? TEXTS.notThere : `${TEXTS.notThere} ${TEXTS.readNext}`}</Note>}
       {all?.length === 0 && <Note tone="good">{TEXTS.nothingWaits}</Note>}
@@ -68,8 +70,8 @@ export function Approvals({ of: approvals }: { of: readonly Approval[] }): JSX.E
       <Untaken />
       {approvals.length > 0 && (
         <section class="approvals" aria-label={TEXTS.waits(approvals.length)}>
-          {approvals.map((one) => (
-            <Decision key={keyOf(one)} approval={one} />
+          {approvals.map((one, index) => (
+            <Decision key={keyOf(one)} approval={one} place={approvals.length > 1 ? TEXTS.nth(index + 1, approvals.length) : undefined} />
           ))}
         </section>
       )}
@@ -211,14 +213,26 @@ function Entry({ approval, isCurrent, choose }: { approval: Approval; isCurrent:
             </>
           )}
         </small>
+        {about?.question !== undefined && (
+          <small>
+            <Line of={about.question} limit={60} />
+          </small>
+        )}
         <small class="dim">{deadlineAt === undefined ? TEXTS.since(fromNow(requestedAt)) : TEXTS.due(fromNow(deadlineAt))}</small>
       </button>
     </li>
   );
 }
 
+interface DecisionOptions {
+  approval: Approval;
+  keys?: boolean;
+  /** Its place among several of a run, which may be about the same tool. */
+  place?: string | undefined;
+}
+
 /** One decision: what is asked, in which run, and the ways to answer. */
-export function Decision({ approval: given, keys = false }: { approval: Approval; keys?: boolean }): JSX.Element {
+export function Decision({ approval: given, keys = false, place }: DecisionOptions): JSX.Element {
   const [meanwhile, setMeanwhile] = useState<string>();
   // The digest of the arguments that the reader knows: a key that was meant for them does not decide about others.
   const [known, setKnown] = useState(given.digest);
@@ -230,7 +244,7 @@ export function Decision({ approval: given, keys = false }: { approval: Approval
   useKeys(keys && isNew ? { a: notice, e: notice, r: notice } : {});
   const whole = useWhole(given);
   return (
-    <article class="decision" aria-label={given.toolName}>
+    <article class="decision" aria-label={place === undefined ? given.toolName : `${given.toolName}, ${place}`}>
       <Subject approval={given} />
       {isNew ? (
         <Note tone="warn">{keys ? `${TEXTS.changedMeanwhile} ${TEXTS.readAgain}` : TEXTS.changedMeanwhile}</Note>

@@ -92,7 +92,13 @@ function Bar(): JSX.Element {
         {links.map(([key, text]) => (
           <a key={key} href={hrefTo([key])} aria-current={page === key || (page === 'programs' && key === 'agents') ? 'page' : undefined}>
             {text}
-            {key === 'inbox' && count > 0 && <span class="badge">{`${count}${waitsMore.value ? '+' : ''}`}</span>}
+            {key === 'inbox' && count > 0 && (
+              <>
+                {' '}
+                <span class="badge">{`${count}${waitsMore.value ? '+' : ''}`}</span>
+                <span class="unseen"> {TEXTS.waitingDecisions(count)}</span>
+              </>
+            )}
           </a>
         ))}
       </nav>

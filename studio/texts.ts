@@ -403,7 +403,10 @@ export const TEXTS = {
   // Inbox
   nothingWaits: 'Nothing waits for a decision.',
   waits: (number: number) => `${count(number, 'decision')} waiting`,
+  /** After the number. */
+  waitingDecisions: (number: number) => (number === 1 ? 'decision waiting' : 'decisions waiting'),
   waitsAtLeast: (number: number) => `More than ${count(number, 'decision')} waiting: these are some of them.`,
+  nth: (place: number, of: number) => `${place} of ${of}`,
   why: 'Why it asks',
   said: 'What the model said before',
   asked: 'What the user asked',

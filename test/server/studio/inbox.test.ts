@@ -109,6 +109,22 @@ describe.skipIf(SKIPPED !== '')(`the inbox of Studio${SKIPPED}`, { timeout: 120_
     await shows(page, 'Nothing waits');
   });
 
+  test('those who hear the page can tell decisions about one tool apart, and hear how many wait', async () => {
+    const run = await studio.client.start('filer', { input: JSON.stringify({ names: ['file_away', 'file_away'], say: 'Filed' }) });
+    await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(2);
+    const page = await studio.page(`#/runs/${encodeURIComponent(run.runId)}`);
+    await page.getByRole('link', { name: 'Inbox 2 decisions waiting', exact: true }).waitFor();
+    const second = page.getByRole('article', { name: 'file_away, 2 of 2', exact: true });
+    await page.getByRole('article', { name: 'file_away, 1 of 2', exact: true }).waitFor();
+    await second.getByRole('button', { name: 'Reject' }).click();
+    await second.getByRole('button', { name: 'Reject' }).click();
+    await page.getByRole('article', { name: 'file_away', exact: true }).waitFor();
+    await press(page, /^Inbox/);
+    await expect.poll(() => page.getByRole('status').allInnerTexts()).toContain('1 decision waiting');
+    // What was asked tells the items of the list apart.
+    expect(await page.locator('.waiting li').innerText()).toContain('"names":["file_away"');
+  });
+
   test('the item that its reader looks at stays on the screen when another one is inserted before it, and a key decides only that item', async () => {
     const first = await waitingRun();
     const page = await studio.page('#/inbox');
