@@ -33,11 +33,17 @@ function Page({ chat }: { chat: Chat<ChatMessage> }): ReactNode {
       {messages.map((message) => (
         <Message key={message.id} chat={chat} message={message} />
       ))}
-      <p className={error === undefined || isCutOff ? 'note' : 'problem'} data-status={status}>
+      <p role="status" className={error === undefined || isCutOff ? 'note' : 'problem'} data-status={status}>
         {isCutOff ? 'The connection is lost. Trying again …' : (error?.message ?? (isBusy ? 'The clerk is answering …' : ''))}
       </p>
       <form onSubmit={send}>
-        <input value={text} onChange={(event) => setText(event.target.value)} placeholder="Order 42 arrived broken, or: tell me a story" />
+        <input
+          aria-label="Your message"
+          dir="auto"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          placeholder="Order 42 arrived broken, or: tell me a story"
+        />
         {isBusy && (
           <button type="button" className="quiet" onClick={() => void stopAnswer(chat)}>
             Stop
@@ -53,7 +59,13 @@ function Message({ chat, message: { role, parts, metadata } }: { chat: Chat<Chat
   return (
     <article className={role}>
       {parts.map((part, index) => {
-        if (part.type === 'text') return <p key={index}>{part.text}</p>;
+        // Each message has the direction of its own script.
+        if (part.type === 'text')
+          return (
+            <p key={index} dir="auto">
+              {part.text}
+            </p>
+          );
         return isToolUIPart(part) ? <Call key={part.toolCallId} chat={chat} part={part} /> : undefined;
       })}
       {metadata?.stopReason === 'cancelled' && <p className="note">Stopped.</p>}
@@ -89,8 +101,26 @@ function Call({ chat, part }: { chat: Chat<ChatMessage>; part: ToolPart }): Reac
   );
 }
 
-const root = document.querySelector('#page');
-if (root !== null) {
-  if (location.hash === '') location.hash = crypto.randomUUID();
-  createRoot(root).render(<Page chat={await openChat(location.hash.slice(1))} />);
+/** Shows the chat that the URL names, and another one once it names another: by a link, or by the buttons back and forward. */
+function NamedChat(): ReactNode {
+  const [chat, setChat] = useState<Chat<ChatMessage>>();
+  useEffect(() => {
+    let newest = '';
+    const open = async (): Promise<void> => {
+      if (location.hash === '') history.replaceState(null, '', `#${crypto.randomUUID()}`);
+      const id = (newest = location.hash.slice(1));
+      // A message would go to the chat that is shown, not to the one in the URL.
+      setChat(undefined);
+      const opened = await openChat(id);
+      if (id === newest) setChat(opened);
+    };
+    const follow = (): void => void open();
+    follow();
+    addEventListener('hashchange', follow);
+    return () => removeEventListener('hashchange', follow);
+  }, []);
+  return chat === undefined ? undefined : <Page key={chat.id} chat={chat} />;
 }
+
+const root = document.querySelector('#page');
+if (root !== null) createRoot(root).render(<NamedChat />);

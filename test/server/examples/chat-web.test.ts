@@ -135,6 +135,27 @@ describe.skipIf(MISSING.length > 0)(`the chat page in a browser${REASON}`, () =>
     expect(await page.locator('article').count()).toBe(2);
   });
 
+  test('a page whose URL names another chat shows that one, and sends messages to it', async () => {
+    const page = await testbed.page();
+    const first = page.url();
+    await say(page, `Good morning ${'x'.repeat(300)}`);
+    await shows(page, 'scripted model');
+    await isReady(page);
+    // A long word does not make the page wider than the screen.
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    const other = randomUUID();
+    await page.evaluate(`location.hash = '${other}'`);
+    await expect.poll(() => page.locator('article').count()).toBe(0);
+    await say(page, 'Tell me a story');
+    await shows(page, 'Once upon a time');
+    await page.goBack();
+    await expect.poll(() => page.locator('article.user').allInnerTexts()).toEqual([expect.stringContaining('Good morning')]);
+    expect(page.url()).toBe(first);
+    await page.goForward();
+    await shows(page, STORY);
+    expect(await page.locator('article.user').allInnerTexts()).toEqual(['Tell me a story']);
+  });
+
   test('a browser that has not shown the chat before shows its earlier turns', async () => {
     const page = await testbed.page();
     await say(page, 'Order 42 arrived broken.');
