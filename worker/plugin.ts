@@ -31,7 +31,7 @@ import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../src/core/protocol.
 import { BUNDLE_MARK as QUERY_GUARD_MARK } from '../src/core/queries/task-doubt.ts';
 import type { AnyAgent, ResourcesOfAgents, ResourcesOption } from '../src/define/agent-definition.ts';
 import { SHARED_OPTIONS } from '../src/define/all-parts.ts';
-import { type OptionTable, requireKnown } from '../src/define/option-checks.ts';
+import { type OptionTable, requireKnown, requireList } from '../src/define/option-checks.ts';
 import { GRPC, grpcCode } from '../src/temporal/server-calls.ts';
 import { requireSdk } from '../src/temporal/server-connection.ts';
 import type { LonghaulSinks, UnknownOutcome } from '../workflows/run/live-run.ts';
@@ -598,17 +598,23 @@ function missingAttributesAdvice(namespace: string, names: AttributeName[], why:
 }
 
 /** The parts of every worker that runs agents. */
-interface WorkerParts extends Partial<Pick<RuntimeOptions, 'agents' | 'providers'>> {
+interface WorkerParts extends Partial<Pick<RuntimeOptions, 'agents' | 'programs' | 'tools' | 'anchors' | 'providers'>> {
   versioning?: Versioning;
 }
 
 /** Throws a UsageError for invalid agents and providers: in JavaScript no type check reports them. */
-export function checkWorkerParts(owner: string, { agents, providers, versioning }: WorkerParts): void {
+export function checkWorkerParts(
+  owner: string,
+  { agents, programs = [], tools = [], anchors = [], providers, versioning }: WorkerParts,
+): void {
   if (!Array.isArray(agents)) throw new UsageError(`${owner}: "agents" is ${valueText(agents)}: write a list of what defineAgent returned`);
   for (const agent of agents as readonly unknown[]) {
     if (kindOf(agent) === 'longhaul.agent') continue;
     throw new UsageError(`${owner}: "agents" has an element that is not an agent: create it with defineAgent`);
   }
+  requireList(`${owner}: "programs"`, programs, 'programs: [triage], of what defineProgram returned');
+  requireList(`${owner}: "tools"`, tools, 'tools: [search, refund], of what defineTool returned');
+  requireList(`${owner}: "anchors"`, anchors, 'anchors: [polite], of what defineAnchor returned');
   if (typeof providers !== 'object' || providers === null) {
     throw new UsageError(`${owner}: "providers" is ${valueText(providers)}: write model clients by name, such as {openai: openai()}`);
   }

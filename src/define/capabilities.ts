@@ -16,7 +16,7 @@ import {
 import type { AnyTool, HostedToolDefinition, McpServerDefinition, NamesOfTools, ToolDefinition } from './tool-definition.ts';
 import { checkMcpServers } from './mcp.ts';
 import { checkSettings } from './model-settings.ts';
-import { nonEmpty, type OptionTable, requireKnown, requireZod } from './option-checks.ts';
+import { nonEmpty, type OptionTable, requireKnown, requireList, requireZod } from './option-checks.ts';
 import { MAX_CAPABILITY_NAME } from '../core/domain/byte-budgets.ts';
 
 /** The options of `defineCapability`: what it gives an agent. */
@@ -182,7 +182,7 @@ export function checkInstructions<Deps>(owner: string, instructions: Instruction
 /** Throws a UsageError for a value that is not a tool, and for two tools with the same name. */
 export function checkTools(owner: string, tools: readonly (AnyTool | HostedToolDefinition)[]): void {
   const names = new Set<string>();
-  for (const tool of tools) {
+  for (const tool of requireList(`${owner}: "tools"`, tools, 'tools: [search, refund], of what defineTool returned')) {
     if (tool?.kind !== 'longhaul.tool' && tool?.kind !== 'longhaul.hosted_tool') {
       throw new UsageError(`${owner}: "tools" has a value that is not a tool: make it with defineTool`);
     }

@@ -149,15 +149,15 @@ export function defineAgent<
   const owner = `agent "${checkName(asked.name)}"`;
   requireKnown(owner, asked, AGENT_OPTIONS);
   const merged = mergeCapabilities(owner, { ...asked, instructions: asked.instructions ?? DEFAULT_INSTRUCTIONS });
-  const { tools, hosted } = toolsByKind(owner, merged.tools ?? []);
+  const { tools, hosted } = toolsByKind(owner, merged.tools === undefined ? [] : merged.tools);
   const options = { ...merged, tools };
-  const mcp = checkMcpServers(owner, options.mcp ?? []);
+  const mcp = checkMcpServers(owner, options.mcp === undefined ? [] : options.mcp);
   const parts = defineParts(owner, options);
   const builtIn = toolNamesOfParts(parts);
+  const handoffs = agentHandoffs(owner, options);
   // The tools of MCP servers are known, and checked, when a run starts.
   const toolNames = mcp.length > 0 ? undefined : [...tools.map((tool) => tool.name), ...transferToolName(options), ...builtIn];
   const { code, replyFormat } = agentCode(owner, options, { tools, hasMcpServers: mcp.length > 0 });
-  const handoffs = agentHandoffs(owner, options);
   if (toolNames !== undefined) checkToolsOfParts(owner, parts, [...toolNames, ...(hosted ?? []).map(({ name }) => name)]);
   const approvals = agentApprovals(owner, options.approvals);
   const depsSchema = options.deps === undefined ? undefined : checkDeps(owner, options.deps);

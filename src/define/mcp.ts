@@ -4,7 +4,7 @@ import { UsageError } from '../core/domain/errors.ts';
 import { defined, type JsonObject } from '../core/domain/json.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import { type ApprovalOption, toolApproval } from './approvals.ts';
-import { nonEmpty, type OptionTable, requireKnown } from './option-checks.ts';
+import { nonEmpty, type OptionTable, requireKnown, requireList } from './option-checks.ts';
 import {
   type McpCallInfo,
   type McpEffect,
@@ -110,7 +110,7 @@ export function mcpServer(options: McpServerOptions): McpServerDefinition {
 /** Returns the servers of an agent. Throws a UsageError for a value that is not a server and for two with the same name. */
 export function checkMcpServers(owner: string, servers: readonly McpServerDefinition[]): readonly McpServerDefinition[] {
   const names = new Set<string>();
-  for (const server of servers) {
+  for (const server of requireList(`${owner}: "mcp"`, servers, 'mcp: [crm], of what mcpServer returned')) {
     if (!isMcpServer(server)) throw new UsageError(`${owner}: "mcp" has a value that is not an MCP server: make it with mcpServer`);
     if (names.has(server.name)) throw new UsageError(`${owner} has two MCP servers named "${server.name}": give each its own name`);
     names.add(server.name);

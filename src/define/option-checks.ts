@@ -56,6 +56,16 @@ export function nonEmpty(owner: string, value: unknown): string {
   throw new UsageError(`${owner} is ${value === undefined ? 'missing' : JSON.stringify(value)}: write a text`);
 }
 
+/** Returns the list if it is one; otherwise throws a UsageError that says what to write in place of an object, a text, null and so on. */
+export function requireList<List extends readonly unknown[]>(owner: string, list: List, written: string): List {
+  if (Array.isArray(list)) return list;
+  const value: unknown = list;
+  const isNamed = (typeof value === 'object' && value !== null) || typeof value === 'function';
+  throw new UsageError(
+    `${owner} is ${isNamed ? `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}` : shownValue(value)}: write a list, ${written}`,
+  );
+}
+
 /** Throws a UsageError for a value that is not a zod 4 schema, such as a schema of zod 3. */
 export function requireZod(owner: string, schema: unknown): void {
   if (typeof schema === 'object' && schema !== null && '_zod' in schema) return;

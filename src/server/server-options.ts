@@ -6,7 +6,7 @@ import type { Principal } from '../core/domain/run.ts';
 import { withoutEnd } from '../core/domain/text.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
-import { type OptionTable, requireKnown } from '../define/option-checks.ts';
+import { type OptionTable, requireKnown, requireList } from '../define/option-checks.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
 import type { AnyTool } from '../define/tool-definition.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -138,6 +138,7 @@ function actingFor(principal: Principal | undefined, authenticate: Authenticate)
 /** Returns the settings of a service, which may itself act for a principal. Throws a UsageError for unknown options and a bad prefix. */
 export function settingsOf(options: HandlerOptions, principal?: Principal): ServerSettings {
   requireKnown('the handler', options, OPTIONS);
+  checkLists(options);
   const { prefix = '', agents = [], programs = [], tools, providers = {}, chats, uiUrl, studio = false } = options;
   const { checks = {}, mcp = {} } = options;
   const { draining = new AbortController().signal, closing = new AbortController().signal } = options;
@@ -168,6 +169,13 @@ export function settingsOf(options: HandlerOptions, principal?: Principal): Serv
     authenticate: actingFor(principal, authenticationOf(authenticate, tokens)),
     openTo: authenticate === undefined ? { origins: cors.origins ?? [] } : undefined,
   };
+}
+
+/** Throws a UsageError for agents, programs or tools that are no lists: in JavaScript no type check reports them. */
+function checkLists({ agents = [], programs = [], tools = [] }: HandlerOptions): void {
+  requireList('the handler: "agents"', agents, 'agents: [clerk], of what defineAgent returned');
+  requireList('the handler: "programs"', programs, 'programs: [triage], of what defineProgram returned');
+  requireList('the handler: "tools"', tools, 'tools: [search, refund], of what defineTool returned');
 }
 
 /** A check of a part that the service needs, such as a stream sink. Rejects if the part is not usable. */
