@@ -62,8 +62,9 @@ export async function durableTest<Agent extends AnyAgent>(agent: Agent, options:
 export async function durableTest(tested: AnyAgent | AnyProgram, options: object): Promise<unknown> {
   // Loaded on use: a test in memory needs neither a worker nor a server.
   const { runDurably, runProgramDurably } = await import('./durable/run-durably.ts');
-  if (tested.kind === 'longhaul.program') return runProgramDurably(tested, options as ProgramTestOptions & ServerOptions);
-  return runDurably(tested, options as DurableTestOptions);
+  if (memberOf(tested, 'kind') === 'longhaul.program')
+    return runProgramDurably(tested as AnyProgram, options as ProgramTestOptions & ServerOptions);
+  return runDurably(tested as AnyAgent, options as DurableTestOptions);
 }
 
 /** A server for all tests of a file or a suite. */

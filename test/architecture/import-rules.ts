@@ -216,6 +216,7 @@ export const ZONES: readonly Zone[] = [
       'src/testing',
       'src/define/agent-definition',
       'src/define/all-parts',
+      'src/define/option-checks',
       'src/temporal/real-timers',
       'src/temporal/waiting',
       'src/streams/waits',

@@ -40,11 +40,13 @@ import {
   UndecidedRun,
 } from '../tested-run.ts';
 import { ApprovalDriver, assertPlanCarriedOut, Harness, harnessActivities, type RunAccess, withinTime } from '../harness/harness.ts';
+import { checkTest } from '../harness/test-options.ts';
 import { programParts, programStart, type WorkerParts, workerParts } from '../harness/worker-parts.ts';
 import { DurableWorkers, type DurableWorkersOptions } from './durable-workers.ts';
 
 /** Runs an agent on a server with everything that the test plans. */
 export async function runDurably(agent: AnyAgent, options: DurableTestOptions): Promise<TestedRun<unknown>> {
+  checkTest('durableTest', agent, options);
   const harness = new Harness(agent, options);
   const ledger = options.ledger ?? effectsLedger();
   const parts = workerParts(harness, agent, options, ledger);
@@ -58,6 +60,7 @@ export async function runDurably(agent: AnyAgent, options: DurableTestOptions): 
 
 /** Runs a program on a server with everything that the test plans. */
 export async function runProgramDurably(program: AnyProgram, options: ProgramTestOptions & ServerOptions): Promise<TestedProgram<unknown>> {
+  checkTest('durableTest', program, options);
   const harness = new Harness(program, options);
   const ledger = options.ledger ?? effectsLedger();
   const parts = programParts(harness, program, options, ledger);

@@ -18,6 +18,7 @@ import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { chosenLog, logWriter } from '../../log/log-writer.ts';
 import { checkRunId } from '../../temporal/run-workflow.ts';
 import { ApprovalDriver, assertPlanCarriedOut, Harness, harnessActivities, type RunAccess, withinTime } from '../harness/harness.ts';
+import { checkTest } from '../harness/test-options.ts';
 import { programParts, programStart, workerParts } from '../harness/worker-parts.ts';
 import { type Decide, faultText } from '../test-plan.ts';
 import {
@@ -36,6 +37,7 @@ import { realSleep } from '../../temporal/real-timers.ts';
 
 /** Runs an agent in memory with everything that the test plans. */
 export async function runInMemory(agent: AnyAgent, options: TestOptions): Promise<TestedRun<unknown>> {
+  checkTest('testAgent', agent, options);
   const { model: _, ...start } = options;
   const input = runInput(agent, start);
   if (options.runId !== undefined) checkRunId(options.runId);
@@ -58,6 +60,7 @@ export async function runInMemory(agent: AnyAgent, options: TestOptions): Promis
 
 /** Runs a program in memory with everything that the test plans. */
 export async function runProgramInMemory(program: AnyProgram, options: ProgramTestOptions): Promise<TestedProgram<unknown>> {
+  checkTest('testProgram', program, options);
   const input = programInput(program, programStart(options));
   if (options.runId !== undefined) checkRunId(options.runId);
   const ledger = options.ledger ?? effectsLedger();
