@@ -260,11 +260,12 @@ export interface Exchange {
 export function exchangesOf(events: Iterable<Event>): Exchange[] {
   const exchanges: Exchange[] = [];
   let current: Exchange = { messages: [], answer: '' };
-  for (const { content, turn, given, compaction } of events) {
+  for (const { author, content, turn, given, compaction } of events) {
     if (given || compaction !== undefined) continue;
     for (const item of content) {
       if (item.type !== 'message') continue;
-      if (item.role === 'user') current.messages.push(outputText(item.content));
+      // What the model has read beside it, such as entries of the memory, is nobody's message.
+      if (item.role === 'user' && author === 'user') current.messages.push(outputText(item.content));
       else if (item.role === 'assistant') current.answer = outputText(item.content);
     }
     if (turn === undefined) continue;

@@ -88,12 +88,13 @@ export function oneLine(text: string, maxBytes: number): string {
 }
 
 /**
- * Replaces the control characters in a text from a model or tool that could move the cursor, change the terminal's title or hide the
- * following text. Tabs and line breaks stay.
+ * Replaces the control characters in a text from a model, a tool or a user that could move the cursor, change the terminal's title, hide
+ * the following text, or show it in another order than it has (embeddings, overrides and isolates of bidirectional text). Tabs and line
+ * breaks stay.
  */
 export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- the expression matches control characters
-  return text.replace(/\r\n/g, '\n').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd');
+  return text.replace(/\r\n/g, '\n').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, '\ufffd');
 }
 
 /** Does the same and joins all lines into one, so that no line of the text can be mistaken for a line of the program. */

@@ -210,6 +210,9 @@ Last error
 
 test('text from models and tools cannot control the terminal', () => {
   expect(printable('a\u001b[2Jb\u009b1mc\u0007\r\nd\te')).toBe('a\ufffd[2Jb\ufffd1mc\ufffd\nd\te');
+  const reordering = ['\u202a', '\u202b', '\u202c', '\u202d', '\u202e', '\u2066', '\u2067', '\u2068', '\u2069'];
+  expect(reordering.map((control) => printable(`a${control}b`))).toEqual(reordering.map(() => 'a\ufffdb'));
+  expect(runLines({ ...view, error: 'safe \u202egnp.exe' }, { output: plain }).join('')).toContain('safe \ufffdgnp.exe');
   expect(runLines({ ...view, outputText: 'x\u001b]0;title\u0007' }, { output: plain }).join('')).not.toContain('\u001b');
 });
 

@@ -71,6 +71,13 @@ test('exchanges have the messages, the last text of the model and the end of eac
   ]);
 });
 
+test('what a model has read beside the message, such as entries of its memory, is not shown as said by the user', () => {
+  const remembered = event('memory', [{ type: 'message', role: 'user', content: 'Remembered: likes tea' }]);
+  expect(exchangesOf([said('user', 'hi'), remembered, said('assistant', 'Tea?'), ended(completed)])).toMatchObject([
+    { messages: ['hi'], answer: 'Tea?' },
+  ]);
+});
+
 test('events of a conversation show texts, calls and results, messages of others, and ends without an answer', () => {
   const call: ContentItem = { type: 'tool_call', toolCallId: 'c1', name: 'refund', arguments: { amount: 5, to: '\u202edlo' } };
   const result: ContentItem = {
