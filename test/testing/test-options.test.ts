@@ -19,8 +19,8 @@ async function refusal(run: Test, tested: unknown, options?: unknown): Promise<s
 const TESTS: [string, Test, unknown][] = [
   ['testAgent', testAgent, clerk],
   ['testProgram', testProgram, triage],
-  ['durableTest of an agent', durableTest as Test, clerk],
-  ['durableTest of a program', durableTest as Test, triage],
+  ['durableTest of an agent', durableTest, clerk],
+  ['durableTest of a program', durableTest, triage],
 ];
 
 describe.each(TESTS)('%s', (_, run, tested) => {
