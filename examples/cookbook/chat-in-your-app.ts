@@ -17,7 +17,7 @@ export function chatRoutes(client: LonghaulClient, userOf: UserOf): Hono<Env> {
     return next();
   });
 
-  // The page gets the problem and its status, for example if a session does not exist yet or a `limit` is too large.
+  // The page gets the problem and its status, for example if a session does not exist yet or a `limit` is 0.
   app.onError((error) => toProblemResponse(error));
 
   // A user reaches no session of another user: `user` is checked on the server, whatever the id.
@@ -35,8 +35,11 @@ export function chatRoutes(client: LonghaulClient, userOf: UserOf): Hono<Env> {
   // The answer in progress, after a reload (`resume: true`): 204 if there is none.
   app.get('/api/chat/:id/stream', (c) => toUIMessageStreamResponse(chat(c), { decideAs: c.get('user'), signal: c.req.raw.signal }));
 
-  // The newest messages, for a page that opens the chat.
-  app.get('/api/chat/:id', async (c) => c.json(await toUIMessages(chat(c))));
+  // The newest messages, for a page that opens the chat, or those before a turn: `?before=12&limit=50`.
+  app.get('/api/chat/:id', async (c) => {
+    const asked = Object.entries(c.req.query()).filter(([name]) => name === 'before' || name === 'limit');
+    return c.json(await toUIMessages(chat(c), Object.fromEntries(asked.map(([name, value]) => [name, Number(value)]))));
+  });
 
   // A page that goes ends nothing. This ends the turn.
   app.post('/api/chat/:id/stop', async (c) => c.json(await chat(c).interrupt({ by: c.get('user'), reason: 'stopped in the chat' })));

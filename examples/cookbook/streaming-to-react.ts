@@ -1,6 +1,6 @@
 // A page with React shows an answer as the model writes it. A reload, a lost connection or a killed worker in the middle does no harm.
 import { type UseChatHelpers, useChat } from '@ai-sdk/react';
-import { type ChatInit, DefaultChatTransport, isToolUIPart, type UIMessage } from 'ai';
+import { type ChatInit, DefaultChatTransport, isToolUIPart, type ToolUIPart, type UIMessage } from 'ai';
 import type { LonghaulClient } from 'longhaul/client';
 import { type ChatMetadata, createHandler, type Handler, jwt } from 'longhaul/server';
 
@@ -25,13 +25,19 @@ export function chatWith(agent: string, id: string, token: () => Promise<string>
         body: { id: chat, trigger, messageId, messages: messages.slice(-1) },
       }),
     }),
-    // A decision of the user is sent once no call of the newest answer is waiting.
+    // A decision of the user is sent once no call of the newest answer is waiting, except for those about which others decide.
     sendAutomaticallyWhen: ({ messages }) => {
       const answer = messages.findLast(({ role }) => role === 'assistant');
-      const states = answer?.parts.filter(isToolUIPart).map(({ state }) => state) ?? [];
+      const own = answer?.parts.filter(isToolUIPart).filter((call) => !isOfOthers(call)) ?? [];
+      const states = own.map(({ state }) => state);
       return states.includes('approval-responded') && !states.includes('approval-requested');
     },
   };
+}
+
+/** True for a call about which someone else than the user decides: the page shows no buttons for it. */
+export function isOfOthers({ approval }: Pick<ToolUIPart, 'approval'>): boolean {
+  return (approval?.descriptor as { decidedBy?: string } | undefined)?.decidedBy === 'others';
 }
 
 /** The hook of the page. `resume` shows the answer in progress after a reload, from its beginning. */

@@ -1,5 +1,5 @@
 import { Chat } from '@ai-sdk/react';
-import { DefaultChatTransport, isToolUIPart, type UIMessage } from 'ai';
+import { DefaultChatTransport, isToolUIPart, type ToolUIPart, type UIMessage } from 'ai';
 import type { ChatMetadata } from 'longhaul/server';
 
 /** A message of a chat with its run and turn. */
@@ -105,9 +105,15 @@ function waits({ parts }: ChatMessage): boolean {
   return parts.some((part) => isToolUIPart(part) && part.state === 'approval-requested');
 }
 
-/** True once all calls that wait are answered, and one of the answers has not been sent. */
+/** True for a call about which someone else than the user of the page decides. */
+export function isOfOthers({ approval }: Pick<ToolUIPart, 'approval'>): boolean {
+  return (approval?.descriptor as { decidedBy?: string } | undefined)?.decidedBy === 'others';
+}
+
+/** True once all calls about which the user decides are answered, and one of the answers has not been sent. */
 function isAnswered(message: ChatMessage | undefined): boolean {
-  const states = message?.parts.filter(isToolUIPart).map(({ state }) => state) ?? [];
+  const own = message?.parts.filter(isToolUIPart).filter((call) => !isOfOthers(call)) ?? [];
+  const states = own.map(({ state }) => state);
   return states.includes('approval-responded') && !states.includes('approval-requested');
 }
 

@@ -2,7 +2,7 @@ import { type Chat, useChat } from '@ai-sdk/react';
 import { isToolUIPart } from 'ai';
 import { type ReactNode, type SubmitEvent, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
-import { catchUp, type ChatMessage, hearDecisions, keepUnsent, openChat, stopAnswer } from './chat.ts';
+import { catchUp, type ChatMessage, hearDecisions, isOfOthers, keepUnsent, openChat, stopAnswer } from './chat.ts';
 
 /** The pause before a page that was cut off tries again. */
 const RETRY_MS = 1_000;
@@ -84,7 +84,8 @@ function Call({ chat, part }: { chat: Chat<ChatMessage>; part: ToolPart }): Reac
       <code>
         {part.type.replace(/^tool-/, '')} {JSON.stringify(part.input)}
       </code>
-      {part.state === 'approval-requested' && (
+      {part.state === 'approval-requested' && isOfOthers(part) && <div>Someone else decides.</div>}
+      {part.state === 'approval-requested' && !isOfOthers(part) && (
         <div>
           <button type="button" onClick={() => decide(true)}>
             Approve

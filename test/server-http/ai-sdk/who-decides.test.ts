@@ -3,6 +3,7 @@ import type { ApprovalView } from '../../../src/core/domain/approvals.ts';
 import { type DecideAs, toUIMessageStream, toUIMessageStreamResponse } from '../../../src/server/protocols/ai-sdk/index.ts';
 import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/turn-calls.ts';
 import type { Caller, Handler, Problem } from '../../../src/server/index.ts';
+import { chatWith as recipe } from '../../../examples/cookbook/streaming-to-react.ts';
 import { approvalIn, FakeChat, fetchFrom, pageOf, serviceOf, textOf, waitingCall } from './fake-chat.ts';
 import { asks, call, decided, ended, item, recorded, result, says } from './recorded-turn.ts';
 
@@ -154,6 +155,28 @@ describe('a function of the call', () => {
     await deciding;
     await expect.poll(() => page.events).toEqual(['finished: tool-calls', 'finished: stop']);
     expect([states(), textOf(page)]).toEqual([['output-available', 'output-available'], 'Paid.']);
+  });
+
+  it('sends the decision of the user by the recipe of useChat, while a call of others waits in the same answer', async () => {
+    const large = askedCall('tool', { callId: 'p2', digest: 'y', arguments: { amount: 500 } });
+    const session = new FakeChat();
+    session.onRequest = (name) => {
+      if (name !== 'send') return;
+      session.beginTurn();
+      session.publish(asks(0, 'Refund me'), says(1, 'e1', '', call('p1', { amount: 5 }, 'refund'), call('p2', { amount: 500 }, 'refund')));
+      session.wait(large);
+    };
+    const when: unknown = recipe('clerk', 'c1', async () => '').sendAutomaticallyWhen;
+    const page = pageOf(ownRoutes(session, small), { sendAutomaticallyWhen: when as () => boolean });
+    const sending = page.sendMessage({ text: 'Refund me' });
+    const states = (): unknown => page.messages.at(-1)?.parts.flatMap((part) => ('toolCallId' in part ? [part.state] : []));
+    await expect.poll(states).toEqual(['input-available', 'approval-requested']);
+    session.wait(askedCall('tool'), large);
+    await sending;
+    expect([states(), page.events]).toEqual([['approval-requested', 'approval-requested'], ['finished: tool-calls']]);
+    const [own] = page.messages.at(-1)?.parts.filter((part) => 'toolCallId' in part && part.toolCallId === 'p1') ?? [];
+    await page.addToolApprovalResponse({ id: approvalIn({ id: '', role: 'assistant', parts: own ? [own] : [] }), approved: true });
+    await expect.poll(() => session.calls.at(-1)).toMatchObject(['approve', { callId: 'p1' }, { by: 'ada' }]);
   });
 
   it('may let the user decide about limits, too', async () => {

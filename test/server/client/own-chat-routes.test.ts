@@ -80,6 +80,48 @@ test('a page of an application that goes, comes back and stops the answer', asyn
   expect([page.status, page.events.at(-1), textOf(page)]).toEqual(['ready', 'finished: interrupted', 'Once upon a time']);
 });
 
+test('a second decision on a call changes nothing: its page shows the first one, whatever it is', async () => {
+  await using testbed = await Testbed.open();
+  const client = await clientFor(testbed, [callTool('refund', { amount: 5 }), say('Paid.')]);
+  const app = applicationOf(client);
+  const page = pageOf(app, { id: randomUUID() });
+  await page.sendMessage({ text: 'Refund me' });
+  const stale = structuredClone(page.messages);
+  await page.addToolApprovalResponse({ id: approvalIn(page.messages.at(-1)), approved: true });
+  await vi.waitFor(() => expect(page.events).toEqual(['finished: tool-calls', 'finished: stop']), WAIT);
+  for (const approved of [false, true]) {
+    const other = pageOf(app, { id: page.id, messages: structuredClone(stale) });
+    await other.addToolApprovalResponse({ id: approvalIn(stale.at(-1)), approved });
+    await vi.waitFor(() => expect(other.events).toEqual(['finished: stop']), WAIT);
+    expect(other.messages.at(-1)?.parts).toMatchObject([
+      { type: 'step-start' },
+      { type: 'tool-refund', state: 'output-available', output: 'paid 5', approval: { approved: true } },
+      { type: 'step-start' },
+      { type: 'text', text: 'Paid.' },
+    ]);
+  }
+});
+
+test('the other routes of a chat answer with a problem for what they refuse, and change nothing', async () => {
+  await using testbed = await Testbed.open();
+  const client = await clientFor(testbed, [say('Hello.'), say('Again.')]);
+  const app = applicationOf(client);
+  const page = pageOf(app, { id: randomUUID() });
+  const path = `/v1/agents/clerk/chat/${page.id}`;
+  const stop = async (): Promise<Response> => fetchFrom(app)(`${path}/stop`, { method: 'POST' });
+  expect((await stop()).status).toBe(404);
+  await page.sendMessage({ text: 'Hi' });
+  expect(await (await stop()).json()).toMatchObject({ interrupted: false });
+  for (const query of ['limit=0', 'limit=ten', 'before=0']) {
+    const refused = await fetchFrom(app)(`${path}?${query}`);
+    expect([query, refused.status, await refused.json()]).toMatchObject([query, 422, { code: 'invalid_request' }]);
+  }
+  await page.sendMessage({ text: 'And again' });
+  const read = async (query: string): Promise<object> => (await (await fetchFrom(app)(`${path}?${query}`)).json()) as object;
+  expect(await read('limit=1')).toMatchObject({ messages: [{ role: 'user' }, { id: page.messages.at(-1)?.id }], before: 2 });
+  expect(await read('limit=1&before=2')).toMatchObject({ messages: [{ role: 'user' }, { id: page.messages[1]?.id }] });
+});
+
 test('a page hears that the provider refuses the model call, and when it is made again, and then gets the answer', async () => {
   await using testbed = await Testbed.open();
   const refusal = failWith('model_rate_limited', 'Too many requests to 10.0.0.7', { retryAfter: '6s' });
