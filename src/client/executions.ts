@@ -29,6 +29,8 @@ export interface NewestExecution {
   status: string;
   /** True if the run has ended. */
   closed: boolean;
+  /** When the server closed it, ISO 8601. Undefined while the run is running. */
+  endTime?: string;
   /** The calls in progress. */
   running: RunningCall[];
   /** What calls wait for because no worker has had it so far. */
@@ -53,13 +55,14 @@ export class RunChain {
   /** Returns the newest execution. Throws `run_not_found`, and `not_a_run` for a workflow of the user's own. */
   async newest(): Promise<NewestExecution> {
     const description = await describeRun(this.#client, this.#runId);
-    const { status, runId, type } = description;
+    const { status, runId, type, closeTime } = description;
     requireRun(this.#client, this.#runId, type);
     const [running, missing] = await Promise.all([runningCalls(this.#client, description), missingThings(this.#client, description)]);
     const kind = type === PROGRAM_RUN ? 'program' : 'agent';
-    const task = defined({ waitingTask: waitingTask(description) });
+    const closed = hasEndedAs(status.name);
+    const task = defined({ waitingTask: waitingTask(description), endTime: closed ? closeTime?.toISOString() : undefined });
     const { taskQueue } = description;
-    return { executionId: runId, kind, status: status.name, closed: hasEndedAs(status.name), running, missing, taskQueue, ...task };
+    return { executionId: runId, kind, status: status.name, closed, running, missing, taskQueue, ...task };
   }
 
   /** Returns all executions that the server has, oldest first: the server removes the oldest first. Throws `run_not_found`. */

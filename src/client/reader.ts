@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
 import type { AgentTraceHeader } from '../core/domain/agent-trace.ts';
 import type { ApprovalView } from '../core/domain/approvals.ts';
-import { errorCode, LonghaulError } from '../core/domain/errors.ts';
+import { type ErrorCode, errorCode, LonghaulError } from '../core/domain/errors.ts';
 import { defined } from '../core/domain/json.ts';
 import type { WaitForWorker } from '../core/domain/views.ts';
 import type { Missing } from '../core/domain/missing-definitions.ts';
@@ -191,7 +191,9 @@ export class RunReader {
 
   async #foldedStatus(execution: NewestExecution): Promise<StatusView> {
     const { statusFrom } = await import('./recorded-views.ts');
-    return statusFrom(this.#runId, execution, await this.recordedRun());
+    const recorded = await this.recordedRun();
+    const status = statusFrom(this.#runId, execution, recorded);
+    return execution.closed ? { ...status, ...endOf(execution, recorded) } : status;
   }
 
   async #recordedApprovals(execution: NewestExecution): Promise<OwnApprovals> {
@@ -414,4 +416,10 @@ export class AwaitedResult {
       throw waitEnded(this.#runId, options, options.signal?.aborted ? [] : await this.#missing());
     }
   }
+}
+
+/** Returns when a run ended, and the code of its error. A run that was ended from outside has no result, so the server says it. */
+function endOf({ status, endTime }: NewestExecution, { result }: ReadBackRun): Pick<StatusView, 'endTime' | 'errorCode'> {
+  const fromOutside: Readonly<Record<string, ErrorCode>> = { TERMINATED: 'run_terminated', TIMED_OUT: 'run_timed_out' };
+  return defined({ endTime: result?.endTime ?? endTime, errorCode: result === undefined ? fromOutside[status] : result.errorCode });
 }

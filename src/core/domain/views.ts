@@ -163,6 +163,13 @@ const STATUS_MEMBERS = {
   running: s.optional(s.listOf<RunningCall>(RUNNING_CALL)),
   /** ISO 8601. */
   startTime: s.TIMESTAMP,
+  /** When the run ended, ISO 8601. Absent while it is running. Added only by the client. */
+  endTime: s.optional(s.TIMESTAMP),
+  /**
+   * The code of the error that has ended the run: `run_terminated` or `run_timed_out` for a run that an operator or a timeout of the server
+   * has ended, which has no result. Absent for any other status than `error`. Added only by the client.
+   */
+  errorCode: s.optional(s.TEXT),
   /**
    * Present while the run waits for a burst: the time of the last outcome that the run has, ISO 8601. Later outcomes of the burst's calls
    * follow at its end.

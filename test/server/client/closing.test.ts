@@ -30,6 +30,8 @@ test('a run that ends in any way is readable with no worker running, steps inclu
   }
   for (const [status, { runId, withWorker }] of ended) {
     const result = await testbed.client.handle(runId).result({ steps: true });
+    const { endTime, errorCode } = await testbed.client.handle(runId).status();
+    expect({ endTime, errorCode }).toEqual({ endTime: result.endTime, errorCode: result.errorCode });
     expect(result.status).toBe(status);
     expect(result.steps).toEqual(withWorker);
     expect(result.stepsUsed).toBe(status === 'completed' ? 2 : 1);
@@ -78,7 +80,14 @@ test('a run that was terminated while a worker polls is not reported as running'
   const handle = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
   await until(() => scripted.requests.length === 1, 'the model call');
   await testbed.client.temporal.workflow.getHandle(handle.runId).terminate('operator');
-  expect((await handle.status()).status).toBe('error');
+  // Its status, the list and the web interface of Temporal agree about its end, although it has no result.
+  const status = await handle.status();
+  expect(status).toMatchObject({ status: 'error', errorCode: 'run_terminated' });
+  const { closeTime } = await testbed.client.temporal.workflow.getHandle(handle.runId).describe();
+  expect(status.endTime).toBe(closeTime?.toISOString());
+  const listed = async (): Promise<object | undefined> => (await Array.fromAsync(testbed.client.list({ runIdPrefix: handle.runId })))[0];
+  await until(async () => Object(await listed()).status === 'error', 'the list to have the end', 20);
+  expect(await listed()).toMatchObject({ status: 'error', endTime: status.endTime });
   const events = [];
   for await (const event of handle.events({ follow: true })) events.push(event);
   expect(events).toHaveLength(1);
