@@ -13,6 +13,7 @@ import { messageText } from './record.ts';
 import { type Schema, withFlags } from './schema.ts';
 import { listRun, listWaiting, may, me, waiting, waitingError, waitsMore } from './caller.ts';
 import { cutMembers, Fields, Line, Name, Text } from './text.tsx';
+import { waitName } from './notes.ts';
 import { TEXTS } from './texts.ts';
 
 /** Everything that waits for a decision, the oldest deadline first. */
@@ -202,7 +203,7 @@ function Entry({ approval, isCurrent, choose }: { approval: Approval; isCurrent:
     <li ref={element}>
       <button type="button" aria-current={isCurrent} onClick={choose}>
         <strong>
-          <Name of={toolName} limit={60} />
+          <Name of={waitName(toolName)} limit={60} />
         </strong>
         <small>
           <Name of={agentName ?? about?.agentName} limit={60} />
@@ -244,7 +245,7 @@ export function Decision({ approval: given, keys = false, place }: DecisionOptio
   useKeys(keys && isNew ? { a: notice, e: notice, r: notice } : {});
   const whole = useWhole(given);
   return (
-    <article class="decision" aria-label={place === undefined ? given.toolName : `${given.toolName}, ${place}`}>
+    <article class="decision" aria-label={place === undefined ? waitName(given.toolName) : `${waitName(given.toolName)}, ${place}`}>
       <Subject approval={given} />
       {isNew ? (
         <Note tone="warn">{keys ? `${TEXTS.changedMeanwhile} ${TEXTS.readAgain}` : TEXTS.changedMeanwhile}</Note>
@@ -313,7 +314,7 @@ function Subject({ approval }: { approval: Approval }): JSX.Element {
   return (
     <header>
       <h2>
-        <Name of={toolName} />
+        <Name of={waitName(toolName)} />
       </h2>
       <p>
         <a href={hrefTo(['runs', runId])}>

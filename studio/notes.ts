@@ -47,6 +47,11 @@ export function noteTexts(event: Event, { isInCall = false } = {}): NoteText[] {
 /** The tool of approvals that raise the limits of a run. */
 const RAISE_LIMITS = 'raise_limits';
 
+/** Returns what a run waits for in words of a person: the name of a tool, or a higher limit. */
+export function waitName(toolName: string): string {
+  return toolName === RAISE_LIMITS ? TEXTS.higherLimit : toolName;
+}
+
 /** Says who has decided what, without the arguments or the answer, which are shown on their own. */
 export function decisionText(decision: Decision): string {
   const { toolName, arguments: given } = decision;

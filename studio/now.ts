@@ -1,5 +1,6 @@
 import type { Approval, StatusView } from './api-types.ts';
 import { moment } from './format.ts';
+import { waitName } from './notes.ts';
 import { TEXTS } from './texts.ts';
 
 // What a run waits for at this moment, in sentences.
@@ -37,7 +38,8 @@ export function waitsOf(view: StatusView, { now, isAsked }: { now: number; isAsk
   else if (hasNotBegun(view) && now - Date.parse(view.startTime) >= BEGINS_WITHIN) say(nows.noWorker, 'warn');
   if (status === 'paused') say(nows.paused, 'warn');
   if (status === 'idle') say(nows.idle);
-  if (!isAsked && status === 'pending_confirmation' && waitingFor.length > 0) say(nows.decision(waitingFor.join(', ')), 'warn');
+  if (!isAsked && status === 'pending_confirmation' && waitingFor.length > 0)
+    say(nows.decision(waitingFor.map(waitName).join(', ')), 'warn');
   if (!isAsked && waitingChildren.length > 0) say(nows.below(waitingChildren.length), 'warn');
   for (const { toolName, reason, until } of postponed) say(nows.postponed(toolName, reason, moment(until)));
   for (const call of running) {

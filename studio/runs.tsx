@@ -9,6 +9,7 @@ import { Moment, Note, ProblemNote, Status, useAnswer } from './parts.tsx';
 import { may, me, onFeed } from './caller.ts';
 import { Chats } from './playground.tsx';
 import { Line, Name } from './text.tsx';
+import { waitName } from './notes.ts';
 import { TEXTS } from './texts.ts';
 
 const PAGE = 50;
@@ -287,7 +288,7 @@ function RunRow({ run }: { run: RunEntry }): JSX.Element {
         {waitingFor.map((tool, index) => (
           <Fragment key={index}>
             {index > 0 && ', '}
-            <Name of={tool} limit={40} />
+            <Name of={waitName(tool)} limit={40} />
           </Fragment>
         ))}
       </td>

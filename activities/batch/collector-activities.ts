@@ -375,7 +375,7 @@ class Completion {
   /** Counts an answer that no run has: it was paid for, and no run's usage has it. */
   #measure(model: string, paid: { usage: UsageStats | null; dollars: number | undefined }): void {
     const { telemetry } = this.#runtime.telemetry ?? {};
-    telemetry?.guarded(() => telemetry.metrics.modelCall({ model, agent: '', seconds: 0, ...paid }));
+    telemetry?.guarded(() => telemetry.metrics.modelCall({ model, seconds: 0, ...paid }));
   }
 }
 

@@ -82,8 +82,8 @@ export interface MeasuredModelCall {
   /** Absent: nothing was streamed. */
   firstChunkSeconds?: number | undefined;
   usage?: UsageStats | null | undefined;
-  /** The agent on whose behalf it was made. */
-  agent: string;
+  /** The agent on whose behalf it was made. Absent: no run has its answer. */
+  agent?: string | undefined;
   /** Its cost in US dollars, if the provider has reported its usage and the price is known. */
   dollars?: number | undefined;
   /** The code of its failure. */
@@ -165,7 +165,7 @@ export class Metrics {
   }
 
   /** What a model call has cost: of an agent, or of its guardrails. */
-  modelCost({ model, agent, dollars = 0 }: Pick<MeasuredModelCall, 'model' | 'agent' | 'dollars'>): void {
+  modelCost({ model, agent = NONE, dollars = 0 }: Pick<MeasuredModelCall, 'model' | 'agent' | 'dollars'>): void {
     if (dollars > 0) this.#record('modelCost', dollars, this.#bounded({ ...modelLabels(model), [A.agent]: agent }));
   }
 

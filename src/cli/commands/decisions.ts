@@ -2,7 +2,7 @@ import type { DecidedOn, ListedApproval } from '../../client/approvals.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import type { UnreadRun } from '../../client/unread-runs.ts';
-import { type ApprovalView, decider, NO_DIGEST } from '../../core/domain/approvals.ts';
+import { type ApprovalView, decider, NO_DIGEST, RAISE_LIMITS, waitsText } from '../../core/domain/approvals.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import { defined, type JsonValue } from '../../core/domain/json.ts';
 import { isTerminal } from '../../core/domain/run.ts';
@@ -123,7 +123,7 @@ async function waitingCall(run: DecidableRun, { digest, in: owner }: DecisionFla
   const [only, ...others] = pending;
   if (only === undefined) throw new LonghaulError('unknown_call', `No call of run "${run.runId}" waits for a decision`);
   if (others.length > 0) {
-    const calls = pending.map((one) => `"${one.callId}" (${one.toolName})${placeOf(run, one)}`).join(', ');
+    const calls = pending.map((one) => `"${one.callId}" (${waitsText([one.toolName])})${placeOf(run, one)}`).join(', ');
     throw new UsageError(`${pending.length} calls of run "${run.runId}" wait for a decision: name one of ${calls}`);
   }
   return { callId: only.callId, digest: digest ?? only.digest, ...defined({ runId: only.runId }) };
@@ -133,7 +133,7 @@ function reportDecision({ output }: CommandIo, runId: string, receipt: DecisionR
   if (output.json) return output.printJson({ runId, ...receipt });
   const { status, decision } = receipt;
   const { type, callId, toolName, reason, remember, id, at } = decision;
-  const call = `Call "${callId}" of "${toolName}"`;
+  const call = toolName === RAISE_LIMITS ? `The higher limit "${callId}"` : `Call "${callId}" of "${toolName}"`;
   const done = `${DECIDED[type]} by ${decider(decision)}`;
   const why = reason === undefined || reason === '' ? '' : `: ${reason}`;
   if (status === 'repeated') return output.print(printableLine(`${call} was ${done} at ${at} already (decision "${id}")${why}`));

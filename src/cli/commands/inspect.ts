@@ -1,6 +1,7 @@
 import type { FeedItem } from '../../client/feed-item.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunTree } from '../../client/run-tree.ts';
+import { waitsText } from '../../core/domain/approvals.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import { defined } from '../../core/domain/json.ts';
 import { counted, oneLine, printableLine } from '../../core/domain/text.ts';
@@ -104,7 +105,7 @@ export async function feed(io: CommandIo, { agent, waiting, ...flags }: FlagsOf<
 
 function feedLine({ type, run }: Extract<FeedItem, { run: unknown }>): string {
   const { runId, agentName = '?', status, waitingFor } = run;
-  const what = type === 'waiting' ? `waits for ${waitingFor.join(', ')}` : type === 'ended' ? `has ended: ${status ?? '?'}` : type;
+  const what = type === 'waiting' ? `waits for ${waitsText(waitingFor)}` : type === 'ended' ? `has ended: ${status ?? '?'}` : type;
   return printableLine(`${agentName} ${runId} ${what}`);
 }
 

@@ -1,6 +1,7 @@
 import type { ListFilter, RunListEntry } from '../../client/list.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { quoted } from '../../client/visibility.ts';
+import { waitsText } from '../../core/domain/approvals.ts';
 import { defined } from '../../core/domain/json.ts';
 import { inBatches } from '../../temporal/waiting.ts';
 import { printList, UnreadNote, withClient } from '../command.ts';
@@ -86,7 +87,7 @@ export function listLines(entries: readonly ListedRun[], output: Pick<Output, 'l
     { title: 'TOKENS', leaves: 1, ifAny: true, of: ({ tokens }) => String(tokens ?? '') },
     { title: 'COST', leaves: 1, ifAny: true, of: ({ cost }) => (cost === undefined ? '' : dollars(cost)) },
     { title: 'FOR', least: LEAST.text, leaves: 5, ifAny: true, of: (entry) => principalText(entry) ?? '' },
-    { title: 'WAITING FOR', least: LEAST.text, leaves: 7, ifAny: true, of: ({ waitingFor }) => waitingFor.join(', ') },
+    { title: 'WAITING FOR', least: LEAST.text, leaves: 7, ifAny: true, of: ({ waitingFor }) => waitsText(waitingFor) },
     { title: 'TITLE', least: LEAST.text, leaves: 4, ifAny: true, of: ({ title = '' }) => title },
     { title: 'ASKED', least: LEAST.text, leaves: 6, ifAny: true, of: ({ question = '' }) => question },
     { title: 'TAGS', least: LEAST.text, leaves: 2, ifAny: true, of: ({ tags = [] }) => tags.join(', ') },

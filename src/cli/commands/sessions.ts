@@ -1,6 +1,7 @@
 import type { SessionFilter, SessionListEntry } from '../../client/list.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { SessionHandle } from '../../client/session-handle.ts';
+import { waitsText } from '../../core/domain/approvals.ts';
 import { outputText } from '../../core/domain/content.ts';
 import { defined } from '../../core/domain/json.ts';
 import { errorCode, LonghaulError, UsageError } from '../../core/domain/errors.ts';
@@ -116,7 +117,7 @@ export function sessionLines(
     { title: 'STATUS', of: ({ status = '?' }) => status },
     { title: 'STARTED', leaves: 2, of: ({ startTime }) => pointInTime(startTime) },
     { title: 'FOR', least: 10, leaves: 1, ifAny: true, of: (entry) => principalText(entry) ?? '' },
-    { title: 'WAITING FOR', least: 10, leaves: 3, ifAny: true, of: ({ waitingFor }) => waitingFor.join(', ') },
+    { title: 'WAITING FOR', least: 10, leaves: 3, ifAny: true, of: ({ waitingFor }) => waitsText(waitingFor) },
     { title: 'TITLE', least: 10, leaves: 4, ifAny: true, of: ({ title = '' }) => oneLine(printableLine(title), TITLE_BYTES) },
   ];
   return entryLines(entries, columns, output);

@@ -5,6 +5,7 @@ import { sleep } from '../../temporal/waiting.ts';
 import { serverOptions } from '../command.ts';
 import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { type Fact, factLines, type Output, pointInTime, visibleJson, visibleText } from '../output.ts';
+import { limitsText } from './event-lines.ts';
 import { subjectFacts } from './run-view.ts';
 import { indented } from './timeline-lines.ts';
 
@@ -33,7 +34,7 @@ export function approvalLines(
 ): string[] {
   // A call of a descendant is decided in the run that waits.
   const { runId = listedBy } = waiting;
-  const { toolName, callId, at, step, about, requestedAt, reason, deadlineAt, onDeadline, notified } = waiting;
+  const { kind, toolName, callId, at, step, about, requestedAt, reason, deadlineAt, onDeadline, notified } = waiting;
   const facts: Fact[] = [
     ...(about === undefined || inPlace ? [] : subjectFacts(about)),
     ['why', reason === undefined ? undefined : printableLine(reason)],
@@ -43,9 +44,10 @@ export function approvalLines(
   ];
   const place =
     inPlace && runId === listedBy ? '' : ` · step ${at === undefined ? step : printableLine(at)} of run ${printableLine(runId)}`;
+  const [what, call] = kind === 'limit' ? ['wants to continue: a limit is reached', 'decision'] : [printableLine(toolName), 'call'];
   return [
-    `${output.look('yellow', printableLine(toolName))} ${output.look('dim', `· call ${printableLine(callId)}${place}`)}`,
-    ...indented(argumentsText(waiting)),
+    `${output.look('yellow', what)} ${output.look('dim', `· ${call} ${printableLine(callId)}${place}`)}`,
+    ...indented(kind === 'limit' ? limitText(waiting) : argumentsText(waiting)),
     ...factLines(facts, output, 6).map((line) => `  ${line}`),
     ...(inPlace ? [] : decisionHints(runId, waiting, { options: serverOptions(flags), program: output.program })).map(
       (hint) => `  ${output.look('cyan', printableLine(hint))}`,
@@ -70,6 +72,11 @@ export function rememberedLines(remembered: RememberedDecision, { output, runId,
     `${output.look('bold', printableLine(toolName))} ${printableLine(`· ${calls} · ${what}`)}`,
     `  ${output.look('cyan', printableLine(hint))}`,
   ];
+}
+
+/** Returns what becomes of a run that has reached a limit. The proposal is in the arguments. */
+function limitText({ arguments: proposal }: Pick<ApprovalView, 'arguments'>): string {
+  return `approve: it continues with ${limitsText(proposal)}; reject: it ends at the limit`;
 }
 
 function argumentsText({ arguments: args, argumentsCut }: Pick<ApprovalView, 'arguments' | 'argumentsCut'>): string {

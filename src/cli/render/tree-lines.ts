@@ -1,4 +1,5 @@
 import type { RunTree } from '../../client/run-tree.ts';
+import { waitsText } from '../../core/domain/approvals.ts';
 import type { RunStatus } from '../../core/domain/run.ts';
 import { counted, oneLine, printableLine } from '../../core/domain/text.ts';
 import type { ExecutionTrace, TraceEvent, TraceEventType, TraceSpan } from '../../core/domain/trace.ts';
@@ -20,7 +21,7 @@ function treeNodeLines(
 ): string[] {
   const { agentName, kind, runId, status, waitingFor } = run;
   const facts = [shownId, stepsText(run, kind), ...spent].map(printableLine).join(' · ');
-  const waits = waitingFor.length === 0 ? '' : ` ${output.look('yellow', printableLine(`waits for ${waitingFor.join(', ')}`))}`;
+  const waits = waitingFor.length === 0 ? '' : ` ${output.look('yellow', printableLine(`waits for ${waitsText(waitingFor)}`))}`;
   return [
     `${output.look('bold', printableLine(agentName))} ${statusLook(status, output)} ${output.look('dim', `· ${facts}`)}${waits}`,
     ...branches(children, (child) => treeNodeLines(child, child.runId.slice(runId.length + 1), [spentText(child.usage)], output), output),

@@ -103,6 +103,11 @@ export const APPROVAL_VIEW: s.Shape<ApprovalView> = s.object(VIEW_MEMBERS);
 /** The tool name of a pending approval for a limit. */
 export const RAISE_LIMITS = 'raise_limits';
 
+/** Returns what a run waits for, in words of a person: the names of tools, and `a higher limit`. */
+export function waitsText(waitingFor: readonly string[]): string {
+  return waitingFor.map((name) => (name === RAISE_LIMITS ? 'a higher limit' : name)).join(', ');
+}
+
 export const REMEMBER = s.oneOf('tool', 'arguments');
 
 /** The further calls to which a decision applies: all calls of the tool, or only those with equal arguments. @useDeclaredType */

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { approvalsOfAll, approvalsOfRun } from '../../../src/cli/commands/decisions.ts';
 import { serverOptions } from '../../../src/cli/command.ts';
-import { type ApprovalView, decisionHints } from '../../../src/core/domain/approvals.ts';
+import { type ApprovalView, decisionHints, waitsText } from '../../../src/core/domain/approvals.ts';
 import { Interruption } from '../../../src/cli/terminal.ts';
 import { commandIo } from '../command-io.ts';
 import { runApprovals, AT, waiting } from '../pending-approvals.ts';
@@ -45,6 +45,27 @@ refund · call c9 · step 2 of run clerk-2
   npx longhaul approve clerk-2 c9
   npx longhaul reject clerk-2 c9 --reason '…'
 `);
+});
+
+test('a limit is shown as what it is: a run that wants to continue, with what becomes of it', async () => {
+  const { io, stdout } = commandIo();
+  const limit = waiting({
+    kind: 'limit',
+    callId: 'limit-7',
+    toolName: 'raise_limits',
+    reason: '4 of 4 steps are used',
+    arguments: { steps: 8, costUsd: 2 },
+  });
+  await approvalsOfAll(io, clientWith({ runId: 'clerk-1', ...limit }), {});
+  expect(stdout()).toBe(`wants to continue: a limit is reached · decision limit-7 · step 2 of run clerk-1
+  approve: it continues with steps 8, cost $2.00; reject: it ends at the limit
+  agent  clerk
+  why    4 of 4 steps are used
+  since  2026-01-02T03:04:05Z
+  npx longhaul approve clerk-1 limit-7
+  npx longhaul reject clerk-1 limit-7 --reason '…'
+`);
+  expect(waitsText(['refund', 'raise_limits'])).toBe('refund, a higher limit');
 });
 
 test('a run that could not be read is named next to the list', async () => {
