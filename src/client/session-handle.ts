@@ -189,7 +189,9 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
           sendMessage({ ...run, start: () => startOfSession({ ...this.#startOptions(attributes), ...more }) }, content, message),
         );
       const sent = (this.#isStarted ? sendMessage(run, content, message) : starting({})).catch(async (error: unknown) => {
-        if (errorCode(error) !== 'run_ended' || !(await this.#hasNeverBegun())) throw error;
+        if (errorCode(error) !== 'run_ended') throw error;
+        await this.#requireSession();
+        if (!(await this.#hasNeverBegun())) throw error;
         return starting({ workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY' });
       });
       const receipt = await sent.catch(async (error: unknown) => {
@@ -201,6 +203,14 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       if (this.#sender !== undefined) this.#access.note(this.id);
       return receipt;
     });
+  }
+
+  /** Throws `invalid_input` if what has ended under the id is a run: no message starts it again, as the run would refuse it while open. */
+  async #requireSession(): Promise<void> {
+    const { executionBeginning } = await import('../history/execution-reader.ts');
+    const beginning = await executionBeginning(this.#client, this.id);
+    if (beginning === undefined || beginning.isSession === true) return;
+    throw new LonghaulError('invalid_input', `Run "${this.id}" is not a session, and has ended: choose another id for the session`);
   }
 
   /** True if the session has failed before its first turn, because its agent could not be resolved. */

@@ -60,6 +60,22 @@ test('a session whose agent could not be resolved begins again with its next mes
   expect(await wrong.ask('more', { timeout: '30s' })).toMatchObject({ output: 'again', turn: 2 });
 }, 60_000);
 
+test('a message to the id of a run that has ended is refused as one, and starts nothing, however the run has ended', async () => {
+  await using testbed = await open(say('hi'));
+  const { taskQueue } = testbed;
+  const [failed, completed] = [`run-${randomUUID()}`, `run-${randomUUID()}`];
+  await testbed.client.run<string>('strict', { runId: failed, input: 'Q', taskQueue, deps: { customer: 42 } });
+  await testbed.client.run(talker, { runId: completed, input: 'Q', taskQueue });
+  for (const id of [failed, completed]) {
+    const session = testbed.client.session<string>('strict', { id, taskQueue, deps: { customer: 'Ada' } });
+    await expect(session.send('hello', { timeout: '10s' })).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: `Run "${id}" is not a session, and has ended: choose another id for the session`,
+    });
+    expect((await testbed.client.handle(id).status()).status).toBe(id === failed ? 'error' : 'completed');
+  }
+}, 60_000);
+
 test('a session that was cancelled before its agent was resolved stays ended', async () => {
   await using testbed = await Testbed.open();
   const session = talk(testbed, 'talker');
