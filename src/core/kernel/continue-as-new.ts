@@ -278,6 +278,11 @@ function setFields(from: RunState | ContinueAsNewState): Pick<RunState & Continu
   return Object.fromEntries(COMMON_FIELDS.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])));
 }
 
+/** True if a thought is longer than what is carried of it: the window has the rest. */
+export function isCutIfCarried(thought: string): boolean {
+  return jsonBytes(thought) > THOUGHT_BYTES - MOST_ESCAPED_BYTES;
+}
+
 function cut(thought: string): string {
   return jsonTextPrefix(thought, THOUGHT_BYTES);
 }
@@ -307,8 +312,7 @@ function toContinuedTools({ within, ...position }: ToolsPosition, window: Window
 /** Restores the state of a run, and the position at which its loop continues, from the carried state. */
 export function fromContinueAsNewState(carried: ContinueAsNewState): { state: RunState; position: RunPosition } {
   const { runId, snapshot, window, lastStep } = carried;
-  const isCut = jsonBytes(carried.thought) > THOUGHT_BYTES - MOST_ESCAPED_BYTES;
-  const thought = isCut ? wholeText(window, carried.thought) : carried.thought;
+  const thought = isCutIfCarried(carried.thought) ? wholeText(window, carried.thought) : carried.thought;
   const state: RunState = {
     runId,
     snapshot,

@@ -20,7 +20,7 @@ import { BEGINNING, closeRun, closeUnstarted, type LoopEnd, runTurn, type TurnEn
 import { points } from '../kernel/points.ts';
 import { forgetKept, keptAgents } from '../capabilities/children/children.ts';
 import { type CompactionPorts, shortenConversation, type SummaryOutcome } from '../capabilities/compaction.ts';
-import { fitsContinueAsNew } from '../kernel/continue-as-new.ts';
+import { fitsContinueAsNew, isCutIfCarried } from '../kernel/continue-as-new.ts';
 import { firstAgent, handoffCount } from '../capabilities/handoffs.ts';
 import { raiseLimits, recordFailedCall, spend } from '../kernel/limits.ts';
 import { takeMessages, takeRequests } from '../kernel/messages.ts';
@@ -371,7 +371,10 @@ function continuesBeforeSleep(state: OpenSession, ports: SessionPorts): boolean 
  * session's deps, state, turns and limits stay.
  */
 async function clearConversation(state: OpenSession, ports: SessionPorts): Promise<void> {
-  delete stateOf(state).resetDue;
+  const session = stateOf(state);
+  delete session.resetDue;
+  // The answer of the last turn is the output of the session, and the emptied conversation no longer has it.
+  if (session.output === undefined && isCutIfCarried(state.thought)) session.output = state.thought;
   clearWindow(state, ports);
   const kept = keptAgents(state);
   if (kept.length === 0) return;

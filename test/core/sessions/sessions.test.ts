@@ -370,6 +370,16 @@ test('a reset empties the conversation before the next turn, and keeps deps, tur
   expect(stateOf(state).turns).toBe(2);
 });
 
+test.each([false, true])(
+  'the output of a session is the whole last answer, also after a reset (continues as new: %s)',
+  async (continues) => {
+    const answer = 'a long answer '.repeat(5_000);
+    const resets: SessionCaller = ({ update }) => void update('reset', {});
+    const { result } = await runFakeSession({ model: [said(answer)], callers: [says('a'), resets], continues });
+    expect(result.output).toBe(answer);
+  },
+);
+
 test.each([false, true])('each turn of a session has the handoffs of its first agent (continues as new: %s)', async (continues) => {
   const results: unknown[] = [];
   const noting =
