@@ -30,6 +30,7 @@ import {
   sessionOf,
   type TurnResultFields,
   type TurnView,
+  sessionProblem,
 } from '../core/domain/sessions.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import type { TurnsPage } from '../core/domain/views.ts';
@@ -119,6 +120,8 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /** Throws `invalid_input` or a UsageError for invalid options. @internal */
   constructor({ client, agent, run, access, taskQueue, userKey, onNotice }: SessionParts<Output, Unfinished>, options: SessionOptions) {
     requireKnown('the session', options, SESSION_OPTIONS);
+    const problem = typeof agent === 'string' ? undefined : sessionProblem(agent);
+    if (problem !== undefined) throw new UsageError(`the session cannot begin: ${problem}`);
     this.id = checkNewRunId(options.id);
     this.run = run;
     this.#client = client;

@@ -36,7 +36,7 @@ import {
   type TaskSize,
 } from './recorded-execution.ts';
 import { parentOf } from '../core/domain/run-input.ts';
-import { sessionOf } from '../core/domain/sessions.ts';
+import { sessionOf, sessionProblem } from '../core/domain/sessions.ts';
 
 type Payloads = { payloads?: object[] | null } | null | undefined;
 
@@ -323,7 +323,11 @@ export class ExecutionReader {
       see: (task) => {
         activity.task = task;
         this.execution.ended.push(activity);
-        if (resolves) this.execution.resolved = resolvedAgent(this.execution, ending.output as ResolveAgentOutput, task);
+        if (!resolves) return;
+        const resolved = resolvedAgent(this.execution, ending.output as ResolveAgentOutput, task);
+        // The run has refused its agent, and ended.
+        const isRefused = this.execution.input?.session !== undefined && sessionProblem(resolved.snapshot) !== undefined;
+        if (!isRefused) this.execution.resolved = resolved;
       },
     });
   }

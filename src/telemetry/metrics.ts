@@ -164,7 +164,7 @@ export class Metrics {
     for (const [metric, amount = 0] of amounts) if (amount > 0) this.#record(metric, amount, labels);
   }
 
-  /** What a model call has cost: of an agent, or of its guardrails. */
+  /** What a model call has cost, also one that has no span. */
   modelCost({ model, agent = NONE, dollars = 0 }: Pick<MeasuredModelCall, 'model' | 'agent' | 'dollars'>): void {
     if (dollars > 0) this.#record('modelCost', dollars, this.#bounded({ ...modelLabels(model), [A.agent]: agent }));
   }

@@ -12,7 +12,7 @@ import { defined, isJsonObject } from '../domain/json.ts';
 import { hooksFor, hooksMs, inlineHooks, MODEL_CALL_EVENTS } from '../domain/hooks.ts';
 import { inheritedRules } from '../domain/parts.ts';
 import { overridesIn, type ParentInput, parentOf, type SessionInput } from '../domain/run-input.ts';
-import { sessionOf, type SessionOverrides } from '../domain/sessions.ts';
+import { sessionOf, type SessionOverrides, sessionProblem } from '../domain/sessions.ts';
 import { oneLine } from '../domain/text.ts';
 import type { ModelCall, ModelCallOutcome } from '../kernel/ports.ts';
 import type { SummaryOutcome, SummaryRequest } from '../capabilities/compaction.ts';
@@ -87,6 +87,8 @@ export function resolveRequest(run: { key?: string }, input: RunInput): RequestO
     },
     returned: (output) => {
       const { snapshot, ...details } = splitResolved(output);
+      const problem = session === undefined ? undefined : sessionProblem(snapshot);
+      if (problem !== undefined) return { type: 'failed', code: 'invalid_agent', message: problem };
       return { type: 'resolved', snapshot: document === undefined ? snapshot : withDocument(snapshot, document), ...details };
     },
     failed: (error) => unresolved(`Agent "${agent}"`, error),

@@ -194,3 +194,9 @@ export type MessageContent =
   | { type: 'read'; content: string }
   | { type: 'failed'; code: ErrorCode; message: string }
   | { type: 'cancelled' };
+
+/** Returns why an agent cannot have a session: a parallel flow takes one input, and would refuse every further message. */
+export function sessionProblem({ name, flow }: { name: string; flow?: { kind: string } | undefined }): string | undefined {
+  if (flow?.kind !== 'parallel') return undefined;
+  return `"${name}" is a parallel flow, which takes one input and no further messages: start a run of it for each, or make it a tool of the agent that has the session`;
+}

@@ -42,6 +42,22 @@ test('parallel agents are children of the flow, and their decisions are found th
   await expectSameFromHistory(testbed, handle);
 });
 
+test('no session of a parallel flow begins: it would refuse every message after the first one', async () => {
+  await using testbed = await Testbed.open();
+  const { taskQueue } = testbed;
+  const problem = '"contract" is a parallel flow, which takes one input and no further messages';
+  expect(() => testbed.client.session(contract, { id: 's', taskQueue })).toThrow(problem);
+  const providers = { reader: scriptedModel([say('Fair.')]), signer: scriptedModel([say('Signed.')]) };
+  await testbed.work({ agents: [contract], providers });
+  // Without the definition, only a worker knows what the agent is.
+  const session = testbed.client.session('contract', { id: `${taskQueue}-session`, taskQueue });
+  const answer = await session.ask('Is it fair?', { timeout: '30s' });
+  expect(answer).toMatchObject({ status: 'error', errorCode: 'invalid_agent', error: expect.stringContaining(problem) as string });
+  expect(providers.reader.requests).toEqual([]);
+  await testbed.stopWorkers();
+  expect(await session.status()).toMatchObject({ status: 'error', errorCode: 'invalid_agent' });
+});
+
 test('a message that arrives before a worker has resolved the flow is part of the input of all agents', async () => {
   await using testbed = await Testbed.open();
   const providers = { reader: scriptedModel([say('Fair.')]), signer: scriptedModel([say('Signed.')]) };
