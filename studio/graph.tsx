@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useLayoutEffect, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useState } from 'preact/hooks';
 import type { GraphParts } from './graph-parts.ts';
 import type * as layoutModule from './layout.ts';
 import type { GraphNode, Placed } from './layout.ts';
@@ -26,6 +26,7 @@ export async function loadLayout(): Promise<typeof layoutModule> {
 /** Draws a graph. What its nodes say may change without another place for them. */
 export function Graph({ nodes, edges, label }: GraphParts & { label: string }): JSX.Element {
   const [found, setFound] = useState<Placed>();
+  const arrow = useId();
   const key = JSON.stringify([nodes.map(({ id }) => id), edges]);
   useLayoutEffect(() => {
     let isGone = false;
@@ -44,8 +45,13 @@ export function Graph({ nodes, edges, label }: GraphParts & { label: string }): 
   return (
     <div class="wide" role="region" aria-label={label} tabIndex={0}>
       <svg class="graph" width={width} height={height} role="img" aria-label={`${label}: ${TEXTS.graphOf(nodes.length)}`}>
+        <defs>
+          <marker id={arrow} viewBox="0 0 8 8" refX={8} refY={4} markerWidth={8} markerHeight={8} orient="auto">
+            <polygon points="0,0 8,4 0,8" />
+          </marker>
+        </defs>
         {found.edges.map((edge) => (
-          <path key={edge.key} d={`M${edge.points.map(({ x, y }) => `${x},${y}`).join('L')}`} />
+          <path key={edge.key} d={`M${edge.points.map(({ x, y }) => `${x},${y}`).join('L')}`} marker-end={`url(#${arrow})`} />
         ))}
         {found.nodes.map(({ node: { id }, x, y }) => (
           <Node key={id} node={newest.get(id)} x={x} y={y} />

@@ -112,9 +112,13 @@ function placesOf(column: readonly string[], { x, y, height }: Box): [string, Po
   return column.map((id, index) => [id, { x, y: top + index * (NODE.height + GAP) }]);
 }
 
+/** The end of an edge that leads straight down, so that its arrow stands on the node. */
+const ARROW = 12;
+
 /** From below a node to above another one, by the points in between. */
 function straight(from: Point, to: Point, by: readonly Point[] = []): Point[] {
-  return [{ x: from.x, y: from.y + NODE.height / 2 }, ...by, { x: to.x, y: to.y - NODE.height / 2 }];
+  const end = { x: to.x, y: to.y - NODE.height / 2 };
+  return [{ x: from.x, y: from.y + NODE.height / 2 }, ...by, ...(by.length === 0 ? [] : [{ x: end.x, y: end.y - ARROW }]), end];
 }
 
 /** The way back to a node above, past those in between. */

@@ -60,3 +60,8 @@ test('a program of 40 units with 4 steps each has places', () => {
   expect(problemsOf(drawing)).toEqual([]);
   expect(drawing.edges.map(({ key }) => key).toSorted()).toEqual(keysOf(edges));
 });
+
+test('an edge between rows ends straight above its node, so that its arrow stands on the node', () => {
+  const { edges } = placed(nodesOf('a', 'b', 'c', 'd'), edgesOf('a>b', 'a>c', 'b>d', 'c>d'));
+  for (const { points } of edges) expect(points.at(-2)?.x).toBe(points.at(-1)?.x);
+});
