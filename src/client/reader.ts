@@ -193,7 +193,19 @@ export class RunReader {
     const { statusFrom } = await import('./recorded-views.ts');
     const recorded = await this.recordedRun();
     const status = statusFrom(this.#runId, execution, recorded);
-    return execution.closed ? { ...status, ...endOf(execution, recorded) } : status;
+    return execution.closed ? { ...status, ...(await this.#endOf(execution, recorded)) } : status;
+  }
+
+  /** Returns when the run ended, and the code of its error. A run that was ended from outside has no result, so the server says it. */
+  async #endOf(
+    { status, endTime }: NewestExecution,
+    { result: recorded }: ReadBackRun,
+  ): Promise<Pick<StatusView, 'endTime' | 'errorCode'>> {
+    const errorCode = ENDED_FROM_OUTSIDE[status];
+    if (errorCode !== undefined) return defined({ endTime, errorCode });
+    // The record of a run whose agent was never resolved has no end.
+    const result = recorded ?? (await runOutcome(this.#client, this.#runId).catch(() => undefined));
+    return defined({ endTime: result?.endTime ?? endTime, errorCode: result?.errorCode });
   }
 
   async #recordedApprovals(execution: NewestExecution): Promise<OwnApprovals> {
@@ -418,8 +430,5 @@ export class AwaitedResult {
   }
 }
 
-/** Returns when a run ended, and the code of its error. A run that was ended from outside has no result, so the server says it. */
-function endOf({ status, endTime }: NewestExecution, { result }: ReadBackRun): Pick<StatusView, 'endTime' | 'errorCode'> {
-  const fromOutside: Readonly<Record<string, ErrorCode>> = { TERMINATED: 'run_terminated', TIMED_OUT: 'run_timed_out' };
-  return defined({ endTime: result?.endTime ?? endTime, errorCode: result === undefined ? fromOutside[status] : result.errorCode });
-}
+/** The codes for runs that the server has ended, by Temporal's status. */
+const ENDED_FROM_OUTSIDE: Readonly<Record<string, ErrorCode>> = { TERMINATED: 'run_terminated', TIMED_OUT: 'run_timed_out' };
