@@ -66,6 +66,16 @@ test('a call that a part of the server gave up is made again while its own time 
   expect(await called('DescribeWorkflowExecution', always, Date.now() + 500)).toEqual({ code: GRPC.deadlineExceeded, made: 1 });
 });
 
+test.each(['ListWorkflowExecutions', 'CountWorkflowExecutions', 'DescribeWorkflowExecution', 'GetWorkflowExecutionHistory'])(
+  'a single passing error of %s, which lists read by, is no error of the list',
+  async (method) => {
+    // By their numbers: UNKNOWN, ABORTED and DATA_LOSS are also what a server says that restarts.
+    for (const code of [GRPC.unavailable, GRPC.resourceExhausted, GRPC.deadlineExceeded, GRPC.unknown, 10, 15]) {
+      expect([code, await called(method, [code, 0])]).toEqual([code, { code: 0, made: 2 }]);
+    }
+  },
+);
+
 test('an Update under load and a query at the same time as another one are left to their senders, which know better when to resend them', async () => {
   expect(await called('UpdateWorkflowExecution', [GRPC.unavailable])).toEqual({ code: GRPC.unavailable, made: 1 });
   expect(await called('UpdateWorkflowExecution', [GRPC.resourceExhausted])).toEqual({ code: GRPC.resourceExhausted, made: 1 });
