@@ -10,18 +10,15 @@ import {
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
+import { closingResult } from '../src/core/closing-result.ts';
 import { cancelRequest } from '../src/core/activity-requests/decision-requests.ts';
-import type { JsonValue } from '../src/core/domain/json.ts';
-import { fittingUnits } from '../src/core/domain/program-run.ts';
 import type { RunResultFields } from '../src/core/domain/result.ts';
 import { isTerminal, type RunStatus } from '../src/core/domain/run.ts';
-import { utf8Length, utf8Prefix } from '../src/core/domain/text.ts';
 import { parentOfStart } from '../src/core/first-start.ts';
 import type { ContinueAsNewState } from '../src/core/kernel/continue-as-new.ts';
 import type { RunState } from '../src/core/kernel/run-state.ts';
 import { type ContinuedInput, type ProgramInput, RESULT_MEMO, type RunInput } from '../src/core/protocol.ts';
 import { waitsOf } from '../src/core/queries/run-views.ts';
-import { cancelReason } from './interceptors/cancellation.ts';
 import { pauseChildren, notifyOfEnd, tellsWaiting, watchParent } from './run/children.ts';
 import {
   type CheckedStart,
@@ -32,6 +29,7 @@ import {
   type ReadInput,
   readProgramInput,
   readRunInput,
+  reasonOfCancellation,
   reportRefused,
   type RunObserver,
   type RunStart,
@@ -105,7 +103,7 @@ async function runWorkflow(rawInput: unknown, readInput: ReadInput): Promise<Run
   if (run.snapshot !== undefined) searchAttributes.publishStatus(run.snapshot, end.result.agentName, end.result.status);
   await notifyOfEnd(run);
   announcer.announce(end.result.status);
-  return closeWorkflow(end.result, run.inbox.cancelReason);
+  return closeWorkflow(end.result, reasonOfCancellation(run));
 }
 
 /** True if the previous execution ended with the session idle, as the search attributes then show. */
@@ -216,20 +214,12 @@ class Announcer {
 
 const NOTHING_WAITS = '';
 
-/** The most bytes of output in the closing event of a run. The record of events holds the whole. */
-const CLOSING_OUTPUT_BYTES = 46_000;
-const CLOSING_ERROR_BYTES = 4_000;
-
-/** The most bytes of the units of a program in the closing event. */
-const CLOSING_UNITS_BYTES = 12_000;
-
 /**
  * Closes the run: `completed`, `max_iterations_reached` and `limit_reached` return and close as Completed, `error` throws and closes as
  * Failed, `cancelled` throws and closes as Canceled. The result, without its steps, can be read with no worker running:
- * from the return value, the details of the failure, or the memo. `announced` is the reason of a cancellation whose
- * request has none.
+ * from the return value, the details of the failure, or the memo. `reason` is the reason of a cancellation.
  */
-function closeWorkflow(result: RunResultFields, announced?: string): RunResultFields {
+function closeWorkflow(result: RunResultFields, reason?: string): RunResultFields {
   const closing = closingResult(result);
   switch (closing.status) {
     case 'completed':
@@ -248,20 +238,9 @@ function closeWorkflow(result: RunResultFields, announced?: string): RunResultFi
       throw failure;
     }
     case 'cancelled': {
-      const reason = cancelReason() ?? announced;
       const cancelled = reason === undefined ? closing : { ...closing, cancelReason: reason };
       upsertMemo({ [RESULT_MEMO]: cancelled });
       throw new CancelledFailure(reason ?? 'The run was cancelled');
     }
   }
-}
-
-/** Returns the result without its steps and with a bounded output, so that content is not stored a second time. */
-function closingResult({ steps: _, ...whole }: RunResultFields): RunResultFields {
-  const rest = whole.units === undefined ? whole : { ...whole, ...fittingUnits(whole.units, CLOSING_UNITS_BYTES) };
-  const text = typeof rest.output === 'string' ? rest.output : JSON.stringify(rest.output);
-  const error = rest.error === null ? null : utf8Prefix(rest.error, CLOSING_ERROR_BYTES);
-  if (utf8Length(text) <= CLOSING_OUTPUT_BYTES) return { ...rest, error };
-  const output: JsonValue = utf8Prefix(text, CLOSING_OUTPUT_BYTES);
-  return { ...rest, error, output, outputTruncated: true };
 }

@@ -6,9 +6,17 @@ import type { WorkflowInterceptorsFactory } from '@temporalio/workflow';
  */
 let reason: string | undefined;
 
+/** What stands before the reason if another workflow has cancelled this one. The SDK gives no reason then. */
+const BY_WORKFLOW = /^Cancel requested by workflow with run id \S+ with reason: /;
+
 /** Returns the reason of the cancellation, if the caller gave one. */
 export function cancelReason(): string | undefined {
-  return reason;
+  return reason?.replace(BY_WORKFLOW, '') || undefined;
+}
+
+/** True if another workflow has cancelled this one. */
+export function isCancelledByWorkflow(): boolean {
+  return reason !== undefined && BY_WORKFLOW.test(reason);
 }
 
 /** Registered by the worker as a workflow module. In a bundle without it, only the reason is missing. */

@@ -46,8 +46,9 @@ import {
 } from '../../src/core/kernel/continue-as-new.ts';
 import { Inbox } from '../../src/core/kernel/inbox.ts';
 import type { RunState } from '../../src/core/kernel/run-state.ts';
+import { cancelledByParent, parentOf } from '../../src/core/domain/run-input.ts';
 import { checkProgramInput, checkRunInput, type ExecutionOrigin, originProblem } from '../../src/core/input-checks.ts';
-import { cancelReason } from '../interceptors/cancellation.ts';
+import { cancelReason, isCancelledByWorkflow } from '../interceptors/cancellation.ts';
 import { workflowBursts } from './bursts.ts';
 import { cancelChildren, closeAllKept, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
 import { isRunCancelled, scheduleInTime, until, withinDeadline } from './deadline.ts';
@@ -291,7 +292,7 @@ async function callEndHooks(run: LiveRun, result: RunResultFields): Promise<RunR
  */
 async function notifyEnded(run: LiveRun, result: RunResultFields, noted: (state: RunState) => void): Promise<void> {
   if (!run.notifiesEnd && !run.snapshot?.notifyEnded) return;
-  run.result = withoutSteps(result, run.inbox.cancelReason);
+  run.result = withoutSteps(result, reasonOfCancellation(run));
   const outcome = await CancellationScope.nonCancellable(() => scheduleActivity(run, endedRequest(run, result)));
   if (outcome.type !== 'failed') return;
   log.error(`The notice that run "${run.runId}" has ended could not be delivered: ${outcome.message}`);
@@ -301,9 +302,14 @@ async function notifyEnded(run: LiveRun, result: RunResultFields, noted: (state:
 }
 
 /** Returns the closing result with its whole output. */
-function withoutSteps({ steps: _, ...result }: RunResultFields, announced: string | undefined): RunResultFields {
-  const reason = result.status === 'cancelled' ? (cancelReason() ?? announced) : undefined;
-  return reason === undefined ? result : { ...result, cancelReason: reason };
+function withoutSteps({ steps: _, ...result }: RunResultFields, reason: string | undefined): RunResultFields {
+  return result.status !== 'cancelled' || reason === undefined ? result : { ...result, cancelReason: reason };
+}
+
+/** Returns the reason of the run's cancellation: that of the request, or else the one announced before, or that its parent has cancelled it. */
+export function reasonOfCancellation({ inbox, state }: LiveRun): string | undefined {
+  const parent = isCancelledByWorkflow() ? parentOf(state ?? {}) : undefined;
+  return cancelReason() ?? inbox.cancelReason ?? (parent && cancelledByParent(parent.runId));
 }
 
 /**

@@ -96,6 +96,11 @@ export function parentOf({ slices }: { slices?: Record<string, unknown> }): Pare
   return slices?.[PARENT] as ParentRun | undefined;
 }
 
+/** Returns the reason of the cancellation of a run that its parent has cancelled. */
+export function cancelledByParent(parentId: string): string {
+  return `The run "${parentId}", which started this one, has cancelled it`;
+}
+
 /** The parent in the input of a child. */
 export type ParentInput = Omit<ParentRun, 'checkAt'>;
 

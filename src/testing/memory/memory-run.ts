@@ -13,6 +13,7 @@ import {
 } from '../../core/activity-requests/child-requests.ts';
 import { endedRequest } from '../../core/activity-requests/decision-requests.ts';
 import { endHooksRequest } from '../../core/activity-requests/hook-requests.ts';
+import { withBoundedDetails } from '../../core/closing-result.ts';
 import { checkpointIn, makesBursts, withCheckpoint } from '../../core/bursts/burst.ts';
 import { type BurstingPorts, burstPorts, type EndedBurst } from '../../core/bursts/burst-ports.ts';
 import type { AgentSnapshot } from '../../core/domain/agent.ts';
@@ -22,7 +23,7 @@ import { DeadlineWatch } from '../../core/deadline-watch.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
 import { defined, type JsonObject } from '../../core/domain/json.ts';
 import type { RunResultFields } from '../../core/domain/result.ts';
-import type { SessionKind } from '../../core/domain/run-input.ts';
+import { cancelledByParent, type SessionKind } from '../../core/domain/run-input.ts';
 import {
   firstRequest,
   type FirstStart,
@@ -107,7 +108,7 @@ export class MemoryRun {
     this.#parts.time.changed();
     const result = (this.result = await this.#withHooks(ended));
     if (this.snapshot?.notifyEnded || this.#notifiesEnd) await this.#parts.activities.performAnyway(endedRequest({}, result));
-    return result;
+    return withBoundedDetails(result);
   }
 
   /** Calls the hooks at the end of the run. */
@@ -126,10 +127,10 @@ export class MemoryRun {
   }
 
   cancel(reason: string): void {
-    this.inbox.cancelReason = reason;
+    if (reason !== '') this.inbox.cancelReason = reason;
     this.#isCancelled = true;
     this.#parts.activities.cancel();
-    for (const child of this.#children) child.cancel(reason);
+    for (const child of this.#children) child.cancel(cancelledByParent(this.runId));
     this.#parts.time.changed();
   }
 
@@ -265,7 +266,7 @@ export class MemoryRun {
     let ended = false;
     const running = child.execute().finally(() => (ended = true));
     // A message that interrupts cancels the child, and the run continues.
-    void time.until(() => ended || isGivenUp()).then(() => (ended ? undefined : child.cancel('interrupted')));
+    void time.until(() => ended || isGivenUp()).then(() => (ended ? undefined : child.cancel(cancelledByParent(this.runId))));
     const result = roundTrip(await running);
     this.#children.delete(child);
     time.changed();
@@ -279,7 +280,7 @@ export class MemoryRun {
   #ended(ending: Ending): RunResultFields {
     const { time } = this.#parts;
     return this.state === undefined
-      ? closeUnstarted(this, time, ending)
+      ? { ...closeUnstarted(this, time, ending), ...(this.programInput === undefined ? {} : { units: [] }) }
       : closeRun(this.state, time, { ...ending, output: this.state.thought });
   }
 }
