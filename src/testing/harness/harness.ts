@@ -300,6 +300,14 @@ async function toolActivity(
   throw new CompleteAsyncError();
 }
 
+/** The activities whose next attempt no decision of a test waits for: the run does not need them in order to continue. */
+const NOT_AWAITED: readonly string[] = [ACTIVITIES.notifyWaiting, ACTIVITIES.checkParent];
+
+/** True for an activity that must have ended, with all of its attempts, before the test makes a decision. */
+export function isAwaited(name: string): boolean {
+  return !NOT_AWAITED.includes(name);
+}
+
 /** The number of refusals after which the test gives up a decision. */
 const MAX_REFUSALS = 5;
 

@@ -21,6 +21,7 @@ import { createRuntime, type RuntimeOptions } from '../../../activities/create-r
 import { checkExecutors } from '../../../activities/executors/create-executor.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
 import type { ActivityRequest, PerformActivity } from '../../core/activity-requests/activity-request.ts';
+import { isAwaited } from '../harness/harness.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import { defined } from '../../core/domain/json.ts';
 import { within } from '../../streams/waits.ts';
@@ -122,6 +123,11 @@ export class MemoryActivities {
     for (const activity of this.#running) activity.workerDied();
   }
 
+  /** True if an activity is in progress that decisions of the test wait for, also between two of its attempts. */
+  get isBusy(): boolean {
+    return [...this.#running].some(({ name }) => isAwaited(name));
+  }
+
   /**
    * Waits until nothing is running, for a short time at most: a tool that ignores its signal must not hold up the
    * test.
@@ -190,6 +196,10 @@ class ScheduledActivity<Input, Output> {
   /** The token of the running attempt. */
   #token: string | undefined;
   #scheduledAt = 0;
+  /** When the activity must have ended, with all of its attempts. */
+  #closeAt = Infinity;
+  /** The failure of the attempt before. */
+  #lastFailure: TemporalFailure | undefined;
 
   constructor(id: string, call: ScheduledCall<Input>, host: ActivityHost) {
     this.#id = id;
@@ -215,6 +225,10 @@ class ScheduledActivity<Input, Output> {
     if (this.#environment === undefined || !isWaitedFor) this.#givenUp.reject(this.#failure(new CancelledFailure('CANCELLED')));
   }
 
+  get name(): string {
+    return this.#call.name;
+  }
+
   /** The details of the last heartbeat. */
   get stored(): unknown {
     return this.#heartbeat;
@@ -237,15 +251,16 @@ class ScheduledActivity<Input, Output> {
     const { retry = {}, scheduleToCloseTimeout } = this.#call.options;
     const { time } = this.#host;
     this.#scheduledAt = time.now();
-    const closeAt = scheduleToCloseTimeout === undefined ? Infinity : this.#scheduledAt + msToNumber(scheduleToCloseTimeout);
+    this.#closeAt = scheduleToCloseTimeout === undefined ? Infinity : this.#scheduledAt + msToNumber(scheduleToCloseTimeout);
     for (let attempt = 1; ; attempt += 1) {
       if (this.#cancelled.signal.aborted) throw this.#failure(new CancelledFailure('CANCELLED'));
       const end = await this.#attempt(attempt);
       if (end.type === 'completed') return end.output as Output;
-      const failed = 'failure' in end ? end : { failure: await this.#timeOut(end.type) };
+      const failed: SentFailure = 'failure' in end ? end : { failure: await this.#timeOut(end.type) };
       if (end.type === 'cancelled' || this.#cancelled.signal.aborted) throw this.#failure(failed.failure);
-      const next = retryAfter(retry, { ...failed, attempt, leftMs: closeAt - time.now() });
+      const next = retryAfter(retry, { ...failed, attempt, leftMs: this.#closeAt - time.now() });
       if (next.type === 'end') throw this.#failure(failed.failure, next.state);
+      this.#lastFailure = failed.failure;
       await time.sleepUntil(time.now() + next.afterMs, this.#cancelled.signal);
     }
   }
@@ -276,9 +291,12 @@ class ScheduledActivity<Input, Output> {
     const died = Promise.withResolvers<AttemptEnd>();
     this.#loseAttempt = () => died.resolve({ type: 'lost' });
     const over = new AbortController();
-    const ends = [this.#executed(environment, worker()), died.promise, this.#timeUp(over.signal)];
+    const executed = this.#executed(environment, worker());
+    const timedOut = this.#timeUp(executed, over);
     try {
-      return await time.during(Promise.race(ends));
+      // An attempt that ends because it was timed out has sent its last heartbeat, and nobody takes its answer.
+      const answered = executed.then((end) => (over.signal.aborted ? timedOut : end));
+      return await time.during(Promise.race([answered, died.promise, timedOut]));
     } finally {
       over.abort();
       this.#environment = undefined;
@@ -301,24 +319,40 @@ class ScheduledActivity<Input, Output> {
     }
   }
 
-  /** Ends an attempt that takes too long, as the server does, and notifies its worker. */
-  async #timeUp(signal: AbortSignal): Promise<AttemptEnd> {
-    await realSleep(Math.min(this.#startToCloseMs, MAX_TIMER_MS), { signal, ref: false }).catch(() => undefined);
-    if (!signal.aborted) this.#environment?.cancel('TIMED_OUT', new ActivityCancellationDetails({ timedOut: true }));
+  /** Ends an attempt that takes too long, as the server does. Its worker may have ended it itself by then, and otherwise hears of it. */
+  async #timeUp(executed: Promise<AttemptEnd>, over: AbortController): Promise<AttemptEnd> {
+    const leftMs = Math.min(this.#startToCloseMs, this.#closeAt - this.#host.time.now());
+    const { signal } = over;
+    await realSleep(Math.min(leftMs + LATENCY_MS, MAX_TIMER_MS), { signal, ref: false }).catch(() => undefined);
+    if (!signal.aborted) {
+      over.abort();
+      this.#environment?.cancel('TIMED_OUT', new ActivityCancellationDetails({ timedOut: true }));
+      await Promise.race([executed, realSleep(LATENCY_MS)]);
+    }
     return { type: 'timed_out' };
   }
 
   /**
-   * Returns the timeout of an attempt. For a lost attempt the server waits until the heartbeat or the attempt times
+   * Returns the timeout of an attempt. For a lost attempt the server waits until the heartbeat, the attempt or the whole activity times
    * out.
    */
   async #timeOut(end: 'lost' | 'timed_out'): Promise<TimeoutFailure> {
     const isSilent = end === 'lost' && this.#heartbeatMs !== undefined && this.#heartbeatMs < this.#startToCloseMs;
     const { time } = this.#host;
-    if (end === 'lost') await time.sleepUntil(time.now() + (isSilent ? (this.#heartbeatMs ?? 0) : this.#startToCloseMs));
+    const until = time.now() + (isSilent ? (this.#heartbeatMs ?? 0) : this.#startToCloseMs);
+    if (end === 'lost') await time.sleepUntil(Math.min(until, this.#closeAt));
+    if (time.now() >= this.#closeAt) return this.#closed();
     return isSilent
       ? new TimeoutFailure('activity Heartbeat timeout', this.#heartbeat, 'HEARTBEAT')
       : new TimeoutFailure('activity StartToClose timeout', this.#heartbeat, 'START_TO_CLOSE');
+  }
+
+  /** Returns the failure of an activity that has no time left, with the failure of its last attempt, as the server sends it. */
+  #closed(): TimeoutFailure {
+    const sent = (failure: TemporalFailure): ProtoFailure => defaultFailureConverter.errorToFailure(failure, defaultPayloadConverter);
+    const closed = sent(new TimeoutFailure('activity ScheduleToClose timeout', this.#heartbeat, 'SCHEDULE_TO_CLOSE'));
+    if (this.#lastFailure !== undefined) closed.cause = sent(this.#lastFailure);
+    return defaultFailureConverter.failureToError(closed, defaultPayloadConverter) as TimeoutFailure;
   }
 
   get #startToCloseMs(): number {
@@ -336,6 +370,9 @@ class ScheduledActivity<Input, Output> {
     return new ActivityFailure(message, this.#call.name, this.#id, state, 'memory', cause);
   }
 }
+
+/** The time that the server takes to end an attempt after its timeout, and its worker to end its work then, in milliseconds. */
+const LATENCY_MS = 100;
 
 /** The longest timeout that Node supports. */
 const MAX_TIMER_MS = 2_147_483_647;

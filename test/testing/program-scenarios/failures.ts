@@ -35,6 +35,14 @@ const brief = defineTool({
   execute: never,
 });
 
+const careful = defineTool({
+  name: 'careful',
+  description: 'Hangs.',
+  parameters: z.object({}),
+  effect: 'once',
+  execute: never,
+});
+
 const slow = defineTool({ name: 'slow', description: 'Hangs.', parameters: z.object({}), maxAttempts: 1, execute: never });
 
 /** Fails long after every timeout, so that the worker of the test can shut down. */
@@ -197,6 +205,18 @@ export const FAILURES: readonly ProgramScenario[] = [
       course: { status: 'error', error: ["Invalid arguments for 'broken'"] },
     },
   ),
+  programScenario(
+    'a call whose effect happens once is in doubt if it takes longer than its step allows',
+    one([tool('T', careful, {}, { timeout: 300 })]),
+    {
+      script: [],
+      course: { status: 'error', error: ["its answer was lost (Tool 'careful' timed out after 300ms)"], steps: { 'u.T': 'failed' } },
+    },
+  ),
+  programScenario('a long error is cut', one([ask('A', 'a')]), {
+    script: [failWith('model_bad_request', 'x'.repeat(20_000))],
+    course: { status: 'error', error: ['x [Cut: '], steps: { u: 'failed' } },
+  }),
   programScenario('a model call that takes longer than its step allows fails it', one([ask('A', 'a', { timeout: 200 }), sleep('Nap', 1)]), {
     script: [hang('half')],
     course: { status: 'error', error: ['Unit "u" failed: Step \'A\' timed out after 200'] },
