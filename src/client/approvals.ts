@@ -18,7 +18,6 @@ import { errorCode, isErrorCode, LonghaulError } from '../core/domain/errors.ts'
 import { reusedId } from '../core/domain/requests.ts';
 import type { RunSubject } from '../core/domain/run.ts';
 import type { DecisionReceipt } from '../core/protocol.ts';
-import { decisionProblem } from '../core/input-checks.ts';
 import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import { executionBeginning } from '../history/execution-reader.ts';
 import { readExecution } from '../history/read-run.ts';
@@ -28,6 +27,7 @@ import { type ExecutionFilter, listRuns, runsPage } from './list.ts';
 import { RunReader } from './reader.ts';
 import { readTreeRuns } from './run-tree.ts';
 import { readRuns, type RunRead, UnreadReport, type UnreadRun, type UnreadRuns } from './unread-runs.ts';
+import { checkUpdate } from './update-checks.ts';
 import { type UpdateOptions, updateRun } from './updates.ts';
 import type { ListPage, PageOptions, PrincipalFilter } from './visibility.ts';
 
@@ -83,9 +83,8 @@ export async function decideCall(run: DecidedRun, { type, about, content, option
   requireKnown(`"${type}"`, options, DECISION_OPTIONS);
   const { callId, digest, runId: owner } = typeof about === 'string' ? { callId: about } : about;
   const { id = randomUUID(), by, timeout } = options;
-  const decision = { callId, id, digest: digest ?? NO_DIGEST, ...content, ...defined({ by }) };
-  const problem = decisionProblem(type, decision);
-  if (problem !== undefined) throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${problem}`);
+  const decision = { callId, id, digest: digest ?? NO_DIGEST, ...defined({ ...content, by }) };
+  checkUpdate(type, runId, decision);
   const again = { type, content, options: { ...options, id } };
   if (digest === undefined) {
     const waiting = await waitingCall(run, { callId });

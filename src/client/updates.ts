@@ -14,11 +14,11 @@ import { type LimitOptions, plainLimits, type SessionLimits } from '../core/doma
 import type { Identity } from '../core/domain/run.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import { type MessageReceipt, type RaiseInput, type RaiseReceipt, type RunInput, type SendInput, UPDATES } from '../core/protocol.ts';
-import { messageProblem, raiseProblem } from '../core/input-checks.ts';
 import { requireKnown } from '../define/option-checks.ts';
 import { describeRun } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode, unreachableError } from '../temporal/server-calls.ts';
 import { jitter, patienceMs, sleep } from '../temporal/waiting.ts';
+import { checkUpdate } from './update-checks.ts';
 import { requireRun } from './visibility.ts';
 
 /** How long an Update is tried by default. */
@@ -369,8 +369,7 @@ export async function sendMessage(
   const { id = randomUUID(), mode, session, ...sending } = options;
   const { principal, key } = sender ?? {};
   const message: SendInput = { id, content, ...defined({ mode, principal, session }) };
-  const problem = messageProblem(message);
-  if (problem !== undefined) throw new LonghaulError(problem.code, `The message to run "${runId}" was not sent: ${problem.message}`);
+  checkUpdate('send', runId, message);
   const update = {
     name: UPDATES.send,
     argument: message,
@@ -427,8 +426,7 @@ export async function raiseLimits(
     ...('limits' in raised ? { limits: plainLimits('raise', raised.limits) } : raised),
     ...defined({ by }),
   };
-  const problem = raiseProblem(argument);
-  if (problem !== undefined) throw new LonghaulError('invalid_input', `The limits of run "${runId}" were not raised: ${problem}`);
+  checkUpdate('raise', runId, argument);
   return updateRun<RaiseReceipt>(
     client,
     runId,

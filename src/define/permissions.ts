@@ -1,4 +1,5 @@
-import { UsageError } from '../core/domain/errors.ts';
+import { errorMessage, LonghaulError, UsageError } from '../core/domain/errors.ts';
+import { SET_PERMISSIONS_INPUT, type SetPermissionsInput } from '../core/domain/permission-requests.ts';
 import {
   matchesGlob,
   type PermissionMode,
@@ -8,6 +9,7 @@ import {
   RULE_LISTS,
   rulesForNoTool,
 } from '../core/domain/permissions.ts';
+import { requestProblem } from '../core/input-checks.ts';
 import type { AgentPart, BundledPart } from './agent-part.ts';
 
 /**
@@ -135,4 +137,23 @@ export function plainPermissions(owner: string, options: PermissionOptions): Per
   const problem = permissionsProblem(permissions);
   if (problem !== undefined) throw new UsageError(`${owner}: permissions.${problem}`);
   return JSON.parse(JSON.stringify(permissions)) as Permissions;
+}
+
+/** Returns the request that sets the permissions of a run. Throws `invalid_input` before it is sent if the run would refuse its form. */
+export function setPermissionsInput(
+  runId: string,
+  { permissions, ...request }: Omit<SetPermissionsInput, 'permissions'> & { permissions: PermissionOptions },
+): SetPermissionsInput {
+  const input: SetPermissionsInput = { ...request, permissions: sentPermissions(runId, permissions) };
+  const problem = requestProblem(SET_PERMISSIONS_INPUT, input);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', `The permissions of run "${runId}" were not set: ${problem}`);
+  return input;
+}
+
+function sentPermissions(runId: string, permissions: PermissionOptions): Permissions {
+  try {
+    return plainPermissions(`run "${runId}"`, permissions);
+  } catch (error) {
+    throw new LonghaulError('invalid_input', `The permissions were not set: ${errorMessage(error)}`);
+  }
 }

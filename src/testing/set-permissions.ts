@@ -1,5 +1,4 @@
-import type { SetPermissionsInput } from '../core/domain/permission-requests.ts';
-import { type PermissionOptions, plainPermissions } from '../define/permissions.ts';
+import { type PermissionOptions, setPermissionsInput } from '../define/permissions.ts';
 import type { Moment, Occurrence } from './test-plan.ts';
 
 /** Sets the permissions of the run. */
@@ -10,7 +9,7 @@ export function setPermissions(permissions: PermissionOptions, at: Moment): Occu
     idWord: 'permissions',
     onServer: (run, id) => run.setPermissions(permissions, { id }),
     inMemory(run, id) {
-      run.update('setPermissions', { id, permissions: plainPermissions('setPermissions', permissions) } satisfies SetPermissionsInput);
+      run.update('setPermissions', setPermissionsInput(run.runId, { id, permissions }));
     },
   };
 }

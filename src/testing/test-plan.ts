@@ -161,6 +161,8 @@ export interface Moment {
 
 /** A run in memory, which follows the rules of the workflow's handlers. */
 export interface RunInMemory {
+  /** The id of the run. */
+  readonly runId: string;
   /** Sends an Update. Throws the error of a client if the run refuses it. */
   update(name: keyof typeof UPDATES, input: object): void;
   /** Cancels the run, as a client does. */

@@ -279,6 +279,15 @@ describe('a decision on a listed approval', () => {
     expect(asked).toEqual([['update approve', 'c1', 'stale']]);
   });
 
+  test('without an answer is not sent', async () => {
+    const { client, asked } = countingClient();
+    await expect(new RunHandle(client, 'clerk-1').respond(waiting(), undefined as never)).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: 'The decision on call "c1" was not sent: missing required field "content"',
+    });
+    expect(asked).toEqual([]);
+  });
+
   test('of another run is not sent', async () => {
     const { client, asked } = countingClient();
     await expect(new RunHandle(client, 'clerk-1').approve({ ...waiting(), runId: 'clerk-2' })).rejects.toMatchObject({

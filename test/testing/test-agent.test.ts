@@ -12,11 +12,13 @@ import {
   hang,
   isUndecidedRun,
   killWorker,
+  type Occurrence,
   raiseLimits,
   rateLimit,
   say,
   scriptedModel,
   sendMessage,
+  setPermissions,
   testAgent,
   together,
 } from '../../src/testing/index.ts';
@@ -87,6 +89,16 @@ describe('a test of an agent fails', () => {
     const model = scriptedModel([say('Hello.')]);
     const testing = testAgent(agent, { input: 'Go', model, meanwhile: [raiseLimits({ totalTokens: 5 }, { step: 1 })] });
     await expect(testing).rejects.toThrow('the run has no limit "totalTokens" to raise');
+  });
+
+  test.each<[string, Occurrence, string]>([
+    ['message', sendMessage('', { step: 1 }), 'The message to run "r" was not sent: content: expected a text or media, got an empty text'],
+    ['raise', raiseLimits({}, { step: 1 }), 'The limits of run "r" were not raised: limits: '],
+    ['change of permissions', setPermissions({ nope: 1 } as never, { step: 1 }), 'The permissions were not set: run "r": permissions.nope'],
+  ])('if a client would not send a planned %s, with its error', async (_, planned, message) => {
+    const model = scriptedModel([say('Hello.')]);
+    const testing = testAgent(agent, { runId: 'r', input: 'Go', model, meanwhile: [planned] });
+    await expect(testing).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringContaining(message) as string });
   });
 
   test('if the function that decides throws', async () => {

@@ -4,12 +4,14 @@ import { defaultFailureConverter, defaultPayloadConverter, type Payload } from '
 import { DefaultLogger } from '@temporalio/worker';
 import type { RuntimeOptions } from '../../../activities/create-runtime.ts';
 import { programInput, runInput } from '../../client/start-workflow.ts';
+import { checkUpdate } from '../../client/update-checks.ts';
 import { agentTrace, type AgentTraceHeader } from '../../core/domain/agent-trace.ts';
 import { type ErrorCode, LonghaulError, UsageError } from '../../core/domain/errors.ts';
+import { defined } from '../../core/domain/json.ts';
 import { ProgramResult, RunResult, type RunResultFields } from '../../core/domain/result.ts';
 import type { FirstStart } from '../../core/first-start.ts';
 import { refuseUpdate, takeUpdate } from '../../core/handlers/requests.ts';
-import { approvalViews, type QueriedRun } from '../../core/queries/run-views.ts';
+import { approvalViews, type QueriedRun, runSubject } from '../../core/queries/run-views.ts';
 import { traceOf } from '../../core/program/trace.ts';
 import { QUERIES, type UPDATES } from '../../core/protocol.ts';
 import { answerQuery } from '../../core/queries/queries.ts';
@@ -33,7 +35,7 @@ import {
 import { MemoryRun } from './memory-run.ts';
 import { type ActivityHost, MemoryActivities, MemoryWorker, roundTrip } from './memory-worker.ts';
 import { VirtualTime } from './virtual-time.ts';
-import { realSleep } from '../../temporal/real-timers.ts';
+import { realSleep, realTurn } from '../../temporal/real-timers.ts';
 
 /** Runs an agent in memory with everything that the test plans. */
 export async function runInMemory(agent: AnyAgent, options: TestOptions): Promise<TestedRun<unknown>> {
@@ -199,12 +201,14 @@ export class MemoryEnvironment {
 
   #pending(): ReturnType<typeof approvalViews> {
     return [...this.#runs].flatMap(([runId, { run }]) => {
-      const views = run.state === undefined || run.result !== undefined ? [] : approvalViews(run.state);
-      return run === this.run ? views : views.map((waiting) => ({ ...waiting, runId }));
+      const { state, agentName } = run;
+      const views = state === undefined || run.result !== undefined ? [] : approvalViews(state);
+      return run === this.run ? views : views.map((waiting) => ({ about: runSubject(agentName, state), ...waiting, runId }));
     });
   }
 
   async #decideNext(): Promise<boolean> {
+    if ([...this.#runs.values()].some(({ activities }) => activities.isBusy)) return false;
     try {
       return await this.#driver.decideNext(this.#pending());
     } catch (error) {
@@ -268,9 +272,14 @@ export function memoryClient(run: (runId: string) => QueriedRun, { slowMs, heart
   return parts as Client;
 }
 
+/** The turns of the event loop that a run has to handle a request: to notice it, and for what it does then. */
+const HANDLING_TURNS = 2;
+
 /** Returns a test's access to a run in memory, which follows the rules of the workflow's handlers. */
 function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
+  const { runId } = run;
   const update = (name: keyof typeof UPDATES, input: object): void => {
+    checkUpdate(name, runId, input);
     const sent = roundTrip(input);
     const refused = refuseUpdate(run, name, sent, time.now());
     if (refused !== undefined) throw new LonghaulError(refused.code, refused.message);
@@ -278,9 +287,13 @@ function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
     run.received();
   };
   return {
-    act: async (occurrence, id) => occurrence.inMemory({ update, cancel: (reason) => run.cancel(reason) }, id),
+    act: async (occurrence, id) => {
+      occurrence.inMemory({ runId, update, cancel: (reason) => run.cancel(reason) }, id);
+      // A server answers once the workflow has handled the request.
+      for (let turns = 0; turns < HANDLING_TURNS; turns += 1) await realTurn();
+    },
     decide: async (id, { callId, digest }, { type, ...content }) => {
-      update(type, { id, callId, digest, ...content });
+      update(type, { id, callId, digest, ...defined(content) });
       if (run.snapshot?.authorize) await verdict(run, time, id);
     },
   };

@@ -189,6 +189,15 @@ const LIMITS: readonly ProgramScenario[] = [
     course: { status: 'limit_reached', stopReason: 'deadline' },
   }),
   programScenario(
+    'a limit is raised while a step asks the model, and is in the record before its answer',
+    one([ask('A', 'a'), ask('B', 'b')], { limits: { steps: 1 } }),
+    {
+      script: [say('a'), say('b')],
+      meanwhile: [raiseLimits({ steps: 2 }, { step: 1 })],
+      course: { status: 'completed', output: 'b', prompts: ['a', 'b'] },
+    },
+  ),
+  programScenario(
     'a limit that is raised while the run waits lets it continue',
     one([ask('A', 'a'), human('Who', 'Who?'), ask('B', 'b {{Who}}')], { limits: { steps: 1 } }),
     {
