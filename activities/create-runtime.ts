@@ -165,11 +165,11 @@ export interface RuntimeOptions extends SharedOptions {
 }
 
 /** Parts of the runtime that the worker provides. */
-interface RuntimeContext
+export interface RuntimeContext
   extends Pick<ActivityRuntime, 'searchAttributes' | 'upgradeOnContinueAsNew'>, Partial<Pick<ActivityRuntime, 'isStopping'>> {
   /** Logs a line for the worker's operator. */
   log: (line: string) => void;
-  /** False: without a server no call can wait for a batch, so calls of every tier are made at once. Default true. */
+  /** False: in a test no call waits for a batch, so calls of every tier are made at once. Default true. */
   batches?: boolean;
 }
 

@@ -26,7 +26,7 @@ import { streamsNotice } from '../src/streams/stream-sink.ts';
 import { resolveServer } from '../src/temporal/server-connection.ts';
 import { bundleWorkflows, RUNS_MODULE } from './bundle-workflows.ts';
 import { installLog } from './install-log.ts';
-import { checkWorkerParts, LonghaulPlugin, type LonghaulPluginOptions, PLUGIN_OPTIONS } from './plugin.ts';
+import { checkWorkerParts, LonghaulPlugin, type LonghaulPluginOptions, PLUGIN_OPTIONS, type PluginContext, pluginIn } from './plugin.ts';
 import { requestShutdown } from './requested-shutdown.ts';
 import { requireSupport } from './versioning.ts';
 
@@ -130,7 +130,12 @@ const FORCE_AFTER_GRACE_MS = 30_000;
 export async function createWorker<const Agents extends readonly AnyAgent[]>(
   options: CreateWorkerOptions & { agents: Agents } & ResourcesOption<ResourcesOfAgents<Agents>>,
 ): Promise<LonghaulWorker> {
-  const plugin = new LonghaulPlugin(checkedOptions(options));
+  return openWorker(options);
+}
+
+/** As `createWorker`. `context` has what only the kit for tests sets. */
+export async function openWorker(options: CreateWorkerOptions, context: PluginContext = {}): Promise<LonghaulWorker> {
+  const plugin = pluginIn(context, checkedOptions(options));
   installLog(options, { page: options.telemetry?.page });
   const { connection: server, namespace } = resolveServer(options);
   const taskQueue = options.taskQueue ?? DEFAULT_TASK_QUEUE;

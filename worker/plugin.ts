@@ -12,7 +12,7 @@ import {
 } from '@temporalio/worker';
 import { watchUnhandledRejections } from '../activities/attempts/checked-activity.ts';
 import { createActivities, type DefaultActivity } from '../activities/create-activities.ts';
-import { createRuntime, type RuntimeOptions } from '../activities/create-runtime.ts';
+import { createRuntime, type RuntimeContext, type RuntimeOptions } from '../activities/create-runtime.ts';
 import { checkExecutors, needExecutorChecks } from '../activities/executors/create-executor.ts';
 import { guardedStores } from '../activities/resources/guarded-stores.ts';
 import type { ResourceHealth } from '../activities/resources/resource-pool.ts';
@@ -101,6 +101,18 @@ export const PLUGIN_OPTIONS: OptionTable<LonghaulPluginOptions> = {
   workflowStackTraces: true,
 };
 
+/** The part of a worker's runtime that the kit for tests sets. */
+export type PluginContext = Pick<RuntimeContext, 'batches'>;
+
+/** The contexts of plugins, by their options: the constructor is public. */
+const contexts = new WeakMap<LonghaulPluginOptions, PluginContext>();
+
+/** Makes a plugin with a context. */
+export function pluginIn(context: PluginContext, options: LonghaulPluginOptions): LonghaulPlugin {
+  contexts.set(options, context);
+  return new LonghaulPlugin(options);
+}
+
 /**
  * Adds Longhaul to an existing Worker: `Worker.create({…, plugins: [new LonghaulPlugin({agents, providers})]})`. It
  * adds the `agentRun` workflow to the worker's own, the activities, and immediate cancellation inside one process. A
@@ -150,6 +162,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
       {
         log,
         isStopping: () => this.#workers.size > 0 && [...this.#workers].every((worker) => worker.getState() !== 'RUNNING'),
+        ...contexts.get(options),
         upgradeOnContinueAsNew: options.versioning?.behavior === 'UPGRADE_ON_CONTINUE_AS_NEW',
         searchAttributes: () => this.#searchAttributes ?? Promise.resolve({ agentAndStatus: false, waitingFor: false }),
       },

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createWorker, type CreateWorkerOptions, type LonghaulWorker } from '../../../worker/create-worker.ts';
+import { type CreateWorkerOptions, type LonghaulWorker, openWorker } from '../../../worker/create-worker.ts';
 
 /** The options of a test's workers. */
 export interface DurableWorkersOptions {
@@ -86,7 +86,8 @@ export class DurableWorkers {
 
 async function poll({ worker: options, hasWorkerFaults }: DurableWorkersOptions): Promise<Polling> {
   const proxy = hasWorkerFaults ? await startTcpProxy(options.address) : undefined;
-  const worker = await createWorker({ ...options, address: proxy?.address ?? options.address });
+  // The models of a test have no batches: calls of every tier are made at once, as in memory.
+  const worker = await openWorker({ ...options, address: proxy?.address ?? options.address }, { batches: false });
   return { worker, running: worker.run(), proxy };
 }
 

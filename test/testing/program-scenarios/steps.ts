@@ -13,6 +13,9 @@ const total = defineTool({
 
 const list = { type: 'object', properties: { list: { type: 'array', items: { type: 'number' } } }, required: ['list'] };
 
+/** The names of steps with large outputs. */
+const TEXTS = ['A', 'B', 'C', 'D', 'E', 'F'];
+
 /** Each kind of step that is not a block, and each form of a reference. */
 export const STEPS: readonly ProgramScenario[] = [
   programScenario(
@@ -23,6 +26,14 @@ export const STEPS: readonly ProgramScenario[] = [
       course: { status: 'completed', output: 'done', prompts: ['Sort it.'], steps: { u: 'completed', 'u.A': 'completed' } },
     },
   ),
+  programScenario('large outputs are in the record, and not in the result of their steps', one(TEXTS.map((name) => ask(name, 'a'))), {
+    script: TEXTS.map((name) => say(name.repeat(10_000))),
+    course: { status: 'completed', output: 'F'.repeat(10_000), steps: { u: 'completed' } },
+  }),
+  programScenario('a call that waits for a batch elsewhere is made at once in a test', one([ask('A', 'a', { tier: 'batch' })]), {
+    script: [say('done')],
+    course: { status: 'completed', output: 'done', prompts: ['a'] },
+  }),
   programScenario(
     'references have all their forms, and braces in a result stay text',
     several(

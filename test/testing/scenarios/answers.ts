@@ -12,6 +12,10 @@ const typed = defineAgent({ name: 'agent', model: 'scripted/m', output: z.object
 export const ANSWERS = [
   scenario('a plain answer ends the run', plain, { script: [say('Hello.')], timeline: ['agent: Hello.'] }),
   scenario('an answer of unknown cost is estimated', plain, { script: [say('Hello.', { usage: null })], timeline: ['agent: Hello.'] }),
+  scenario('a call that waits for a batch elsewhere is made at once in a test', agentWith([], { tier: 'batch' }), {
+    script: [say('Hello.')],
+    timeline: ['agent: Hello.'],
+  }),
   scenario('a refusal is an error', plain, {
     script: [say('', { refusal: 'I would rather not.' })],
     timeline: [/^agent:/],
