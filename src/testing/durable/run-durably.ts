@@ -13,19 +13,14 @@ import { installLog } from '../../../worker/install-log.ts';
 import { packagedBundle } from '../../../worker/packaged-bundle.ts';
 import { LonghaulPlugin } from '../../../worker/plugin.ts';
 import { connect, type LonghaulClient } from '../../client/longhaul-client.ts';
-import { queryRun } from '../../client/executions.ts';
 import { type RunHandle, sendDecision } from '../../client/run-handle.ts';
-import type { StartOptions } from '../../client/start-workflow.ts';
+import type { ProgramOptions, StartOptions } from '../../client/start-workflow.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
-import { agentTrace, type AgentTraceHeader } from '../../core/domain/agent-trace.ts';
-import { type ContentItem, isToolCall } from '../../core/domain/content.ts';
-import { TRANSFER_TO_AGENT } from '../../core/domain/agent.ts';
 import { defined } from '../../core/domain/json.ts';
 import type { Event } from '../../core/domain/record.ts';
-import { openingOf } from '../../core/domain/run-input.ts';
+import type { RunOpening } from '../../core/domain/run-input.ts';
+import type { ExecutionTrace } from '../../core/domain/trace.ts';
 import { ProgramResult, RunResult, type RunResultFields } from '../../core/domain/result.ts';
-import { traceOf, type TracePage } from '../../core/program/trace.ts';
-import { type DataView, QUERIES } from '../../core/protocol.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { type DevServer, startDevServer } from '../../dev-server/dev-server.ts';
@@ -43,6 +38,7 @@ import { ApprovalDriver, assertPlanCarriedOut, Harness, harnessActivities, type 
 import { checkTest } from '../harness/test-options.ts';
 import { programParts, programStart, type WorkerParts, workerParts } from '../harness/worker-parts.ts';
 import { DurableWorkers, type DurableWorkersOptions } from './durable-workers.ts';
+import { quietTree } from './quiet-tree.ts';
 
 /** Runs an agent on a server with everything that the test plans. */
 export async function runDurably(agent: AnyAgent, options: DurableTestOptions): Promise<TestedRun<unknown>> {
@@ -50,10 +46,7 @@ export async function runDurably(agent: AnyAgent, options: DurableTestOptions): 
   const harness = new Harness(agent, options);
   const ledger = options.ledger ?? effectsLedger();
   const parts = workerParts(harness, agent, options, ledger);
-  const { result, record, header } = await durably(harness, parts, options, (client) =>
-    client.start(agent, startOptions(harness, options)),
-  );
-  const trace = agentTrace(header, record);
+  const { result, record, trace } = await durably(harness, parts, options, (client) => client.start(agent, startOptions(harness, options)));
   const fields: RunResultFields<unknown> = { ...result.toJSON(), steps: [...record.steps] };
   return { ...record, result: new RunResult(fields), trace, ledger };
 }
@@ -64,12 +57,12 @@ export async function runProgramDurably(program: AnyProgram, options: ProgramTes
   const harness = new Harness(program, options);
   const ledger = options.ledger ?? effectsLedger();
   const parts = programParts(harness, program, options, ledger);
-  const { result, record } = await durably(harness, parts, options, async (client) => {
-    const { runId } = await client.startProgram(program.name, { ...programStart(options), runId: harness.runId });
+  const { result, record, trace } = await durably(harness, parts, options, async (client) => {
+    const start = { ...programStart(options), runId: harness.runId } as ProgramOptions<never>;
+    const { runId } = await client.startProgram(program, start);
     return client.handle<unknown>(runId);
   });
   const { steps: _, ...rest } = record;
-  const trace = traceOf(program.document, record.events);
   return { ...rest, result: new ProgramResult<unknown>(result.toJSON()), trace, ledger };
 }
 
@@ -81,7 +74,7 @@ async function durably(
   parts: WorkerParts,
   options: DurableOptions,
   start: (client: LonghaulClient) => Promise<RunHandle<unknown>>,
-): Promise<{ result: RunResult<unknown>; record: TestedRecord; header: AgentTraceHeader }> {
+): Promise<{ result: RunResult<unknown>; record: TestedRecord; trace: ExecutionTrace }> {
   // Many tests are about failing attempts, so only errors are logged. A process that has already configured its log
   // keeps that.
   installLog({}, { otherwise: { level: 'ERROR', format: 'text' } });
@@ -104,22 +97,19 @@ async function durably(
       workers.failure,
       harness.failure,
     ]);
-    const record = await recordOf(harness, client, run);
-    const header = await traceHeader(client, run);
+    const record = await recordOf(harness, run);
+    const trace = await run.trace();
     assertPlanCarriedOut(harness, options.model, result);
-    return { result, record, header };
+    return { result, record, trace };
   } finally {
     await cleanUp.run();
   }
 }
 
 function startOptions({ runId }: Harness, options: DurableTestOptions): StartOptions {
-  const { deps, state, principal, limits, deadline, settings, tags } = options;
-  return {
-    ...openingOf(options),
-    runId,
-    ...defined({ deps, state, principal, limits, deadline, settings, tags }),
-  };
+  const { input, messages, deps, state, principal, limits, deadline, settings, tags } = options;
+  const opening = defined({ input, messages }) as RunOpening;
+  return { ...opening, runId, ...defined({ deps, state, principal, limits, deadline, settings, tags }) };
 }
 
 /** Returns the result of the run, making the test's decisions until it ends. */
@@ -133,13 +123,9 @@ async function resultWithDecisions(
   harness.run = access;
   const over = new AbortController();
   const undecided = async (pending: readonly ApprovalView[]): Promise<never> => {
-    throw new UndecidedRun(pending, await recordOf(harness, client, run));
+    throw new UndecidedRun(pending, await recordOf(harness, run));
   };
-  const driving = driveApprovals(run, new ApprovalDriver(harness, access, decide), {
-    signal: over.signal,
-    child: (runId) => client.handle<unknown>(runId),
-    undecided,
-  });
+  const driving = driveApprovals(client, run, new ApprovalDriver(harness, access, decide), { signal: over.signal, undecided });
   driving.catch((error: unknown) => harness.fail(error));
   try {
     return await run.result();
@@ -150,20 +136,12 @@ async function resultWithDecisions(
   }
 }
 
-/** Reads the record from the run itself, while its worker is running. */
-async function recordOf({ requests }: Harness, client: LonghaulClient, run: RunHandle<unknown>): Promise<TestedRecord> {
+/** Reads the record of the run, from its history if its worker does not answer in time. */
+async function recordOf({ requests }: Harness, run: RunHandle<unknown>): Promise<TestedRecord> {
   const events: Event[] = [];
   for await (const event of run.events()) events.push(event);
-  const data = await queryRun<DataView>(client.temporal, run.runId, QUERIES.data);
-  if (data === undefined) throw new Error(`No worker answered for run "${run.runId}"`);
-  return { events, steps: await run.steps(), ...data, requests };
-}
-
-/** Reads what the record does not say about the trace of the run. */
-async function traceHeader(client: LonghaulClient, { runId }: RunHandle<unknown>): Promise<AgentTraceHeader> {
-  const page = await queryRun<TracePage>(client.temporal, runId, QUERIES.trace, { from: 0 });
-  if (page === undefined) throw new Error(`No worker answered for run "${runId}"`);
-  return { agentName: page.programName, model: page.model ?? '', startTime: page.startTime };
+  const { deps, state } = await run.context({ from: events.length });
+  return { events, steps: await run.steps(), deps, state, requests };
 }
 
 /** Terminates the run, unless it has ended. */
@@ -291,88 +269,30 @@ const LONGEST_INTERVAL_MS = 250;
 /** How driving the approvals of a run ends. */
 interface DrivingEnd {
   signal: AbortSignal;
-  /** Returns a child of the run, whose decisions the test makes too. */
-  child: (runId: string) => RunHandle<unknown>;
   /** Called if the run waits for a decision that the test does not make. Always rejects. */
   undecided: (pending: readonly ApprovalView[]) => Promise<never>;
 }
 
 /** Makes the test's decisions in a run on a server, and in its children, until the signal is aborted. */
-async function driveApprovals(run: RunHandle<unknown>, driver: ApprovalDriver, { signal, child, undecided }: DrivingEnd): Promise<void> {
-  const events: Event[] = [];
-  const waitingRuns = new Map<string, Event[]>();
+async function driveApprovals(
+  client: LonghaulClient,
+  run: RunHandle<unknown>,
+  driver: ApprovalDriver,
+  { signal, undecided }: DrivingEnd,
+): Promise<void> {
   let intervalMs = SHORTEST_INTERVAL_MS;
+  let seen = '';
   while (!signal.aborted) {
-    // Events are read before pending calls: a result that is missing here may have arrived before the pending calls
-    // are read.
-    await readOn(run, events);
-    for (const [runId, ofChild] of waitingRuns) await readOn(child(runId), ofChild);
-    const pending = withoutOwnId(run.runId, (await run.approvals()).pending);
-    const waitsIdly = pending.length > 0 && areIdle(pending, { runId: run.runId, events, waitingRuns });
-    if (waitsIdly && (await driver.decideNext(pending))) intervalMs = SHORTEST_INTERVAL_MS;
-    else if (waitsIdly && pending.every(({ deadlineAt }) => deadlineAt === undefined)) await requireDeadline(run, () => undecided(pending));
+    const { pending = [], positions = new Map<string, string>() } = (await quietTree(client.temporal, run.runId)) ?? {};
+    const before = seen;
+    seen = [...positions].join();
+    // A signal between a run and a child may be under way: both must be quiet for longer.
+    const isQuiet = pending.length > 0 && (positions.size === 1 || seen === before);
+    if (isQuiet && (await driver.decideNext(pending))) intervalMs = SHORTEST_INTERVAL_MS;
+    else if (isQuiet && pending.every(({ deadlineAt }) => deadlineAt === undefined)) await requireDeadline(run, () => undecided(pending));
     await sleep(intervalMs);
     intervalMs = Math.min(intervalMs * 1.5, LONGEST_INTERVAL_MS);
   }
-}
-
-/** Removes the run's own id from approvals, so that only descendants name their run, as in memory. */
-function withoutOwnId(ownId: string, pending: readonly ApprovalView[]): ApprovalView[] {
-  return pending.map(({ runId, ...waiting }) => (runId === undefined || runId === ownId ? waiting : { ...waiting, runId }));
-}
-
-async function readOn(run: RunHandle<unknown>, events: Event[]): Promise<void> {
-  for await (const event of run.events({ from: events.length })) events.push(event);
-}
-
-/** The events of a run, and of its children in which decisions are pending. */
-interface ReadEvents {
-  runId: string;
-  events: readonly Event[];
-  waitingRuns: Map<string, Event[]>;
-}
-
-/** True if nothing is running in the run and its waiting descendants. A child that has just begun to wait is read first. */
-function areIdle(pending: readonly ApprovalView[], { runId: root, events, waitingRuns }: ReadEvents): boolean {
-  const waiting = new Set(pending.flatMap(({ runId }) => runId ?? []));
-  const isKnown = [...waiting].every((runId) => waitingRuns.has(runId));
-  for (const runId of waiting) if (!waitingRuns.has(runId)) waitingRuns.set(runId, []);
-  for (const runId of waitingRuns.keys()) if (!waiting.has(runId)) waitingRuns.delete(runId);
-  const of = (run: string | undefined): ApprovalView[] => pending.filter(({ runId }) => runId === run);
-  const below = (run: string): number => childrenAmong(run, waiting);
-  return (
-    isKnown &&
-    isIdle(events, of(undefined), below(root)) &&
-    [...waitingRuns].every(([run, ofChild]) => isIdle(ofChild, of(run), below(run)))
-  );
-}
-
-/** Returns the number of children of a run that wait or have waiting descendants. */
-function childrenAmong(runId: string, waiting: ReadonlySet<string>): number {
-  const below = [...waiting].filter((one) => one.startsWith(`${runId}/`));
-  return new Set(below.map((one) => one.slice(runId.length + 1).split('/', 1)[0])).size;
-}
-
-/** True if nothing is running except pending decisions and waiting child agents: all other calls of the response have results. */
-function isIdle(events: readonly Event[], pending: readonly ApprovalView[], below: number): boolean {
-  if (pending.some(({ kind }) => kind === 'limit')) return true;
-  // In a program each call has a separate event, and several may be open.
-  const isProgram = events.some(({ step }) => step !== undefined);
-  const response = events.findLastIndex(({ content }) => content.some(isToolCall));
-  if (isProgram) return openCalls(events) === pending.length;
-  const since = events.slice(response).flatMap(({ content }) => content);
-  // A transfer starts once all other calls have ended.
-  const waits = (item: ContentItem): boolean =>
-    isToolCall(item) && (item.name !== TRANSFER_TO_AGENT || pending.some(({ callId }) => callId === item.toolCallId));
-  const results = since.filter((item) => item.type === 'tool_result' && item.name !== TRANSFER_TO_AGENT);
-  return since.filter(waits).length - results.length === pending.length + below;
-}
-
-/** Returns the number of calls that have no result yet. */
-function openCalls(events: readonly Event[]): number {
-  const items = events.flatMap(({ content }) => content);
-  const ended = new Set(items.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : [])));
-  return items.filter((item) => isToolCall(item) && !ended.has(item.toolCallId)).length;
 }
 
 /** Rejects unless the run has a deadline, which would also end the wait. */

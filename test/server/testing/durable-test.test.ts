@@ -1,6 +1,7 @@
 import { describe, expect, inject, test, vi } from 'vitest';
 import { z } from 'zod';
 import { connect } from '../../../src/client/index.ts';
+import { ask, defineProgram, unit } from '../../../src/define/program/index.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import {
   assertSameRun,
@@ -17,6 +18,7 @@ import {
   slowQueries,
   startTestServer,
   testAgent,
+  testProgram,
 } from '../../../src/testing/index.ts';
 import { act, agentWith, toolThat } from '../../testing/scenarios/scenario.ts';
 
@@ -121,6 +123,23 @@ describe.concurrent('durableTest fails, and leaves no run behind,', () => {
     }, 30_000);
     await client.close();
   });
+});
+
+test('a test of a run that cannot start has the same error in both kits', async () => {
+  const one = defineProgram({
+    name: 'one',
+    model: 'scripted/m',
+    input: z.object({ x: z.string() }),
+    units: [unit('u', {}, [ask('A', 'a')])],
+  });
+  const model = scriptedModel([]);
+  const input = { x: 1 } as never;
+  const refused = 'The input does not fit program "one": input.x: Invalid input: expected string, received number';
+  await expect(testProgram(one, { input, model })).rejects.toThrow(refused);
+  await expect(durableTest(one, { input, model, ...onServer })).rejects.toThrow(refused);
+  const unsaid = { model } as never;
+  await expect(testAgent(agent, unsaid)).rejects.toThrow('The run cannot start: missing required field "input"');
+  await expect(durableTest(agent, { model, ...onServer } as never)).rejects.toThrow('The run cannot start: missing required field "input"');
 });
 
 test('durableTest uses the server that the environment names', async () => {

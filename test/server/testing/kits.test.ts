@@ -2,6 +2,7 @@ import { afterAll, describe, expect, inject, test } from 'vitest';
 import { assertSameRun, durableTest, testAgent, type TestedRun } from '../../../src/testing/index.ts';
 import { matrixSample } from '../../matrix-sample.ts';
 import { SCENARIOS } from '../../testing/scenarios/index.ts';
+import { asking, observed } from './observed.ts';
 
 const scenarios = matrixSample(SCENARIOS);
 
@@ -15,16 +16,17 @@ afterAll(() => {
 
 describe.concurrent('a run in memory and a run on a server give the same results', () => {
   test.each(scenarios)('$name', { timeout: 120_000 }, async ({ agent, options }) => {
-    const inMemory = await testAgent(agent, options());
+    const [memory, server] = [asking(options()), asking(options())];
+    const inMemory = await testAgent(agent, memory.options);
     const onServer = await durableTest(agent, {
-      ...options(),
+      ...server.options,
       address: inject('temporalAddress'),
       namespace: inject('temporalNamespace'),
       worker,
       timeout: '90s',
     });
     assertSameRun(onServer, inMemory);
-    expect(onServer.requests).toEqual(inMemory.requests);
+    expect(observed(onServer, server.asked)).toEqual(observed(inMemory, memory.asked));
     expect(effectsOf(onServer)).toEqual(effectsOf(inMemory));
   });
 });

@@ -21,6 +21,14 @@ const large = refundTool(({ amount }) => amount > 100 && { reason: `${amount} is
 const soon = refundTool({ deadline: 150 });
 const anyway = refundTool({ deadline: 150, onDeadline: 'approve' });
 const look = toolThat('look', () => 'seen');
+const flaky = toolThat(
+  'flaky',
+  (_, { retry }) => {
+    if (retry === 0) throw new Error('not yet');
+    return 'found';
+  },
+  { backoff: { initial: '1s' }, maxAttempts: 2 },
+);
 const ask = askHuman({ name: 'ask', description: 'Asks the customer', answer: z.object({ wish: z.enum(['refund', 'exchange']) }) });
 const call = callTool('refund', { amount: 150 });
 const calls = 'agent calls refund {"amount":150}';
@@ -122,6 +130,19 @@ export const DECISIONS = [
       'refund: refunded 150',
       'agent: Done.',
     ],
+  }),
+  scenario('a decision is made once a call next to it has ended, with all of its attempts', agentWith([refund, flaky]), {
+    script: [together(call, callTool('flaky')), say('Done.')],
+    decide: () => approve({ by: 'ann' }),
+    timeline: [calls, 'agent calls flaky {}', 'flaky: found', 'ann approves refund', 'refund: refunded 150', 'agent: Done.'],
+  }),
+  scenario('a decision of a wrong form is refused, and can be made again', agentWith([refund]), {
+    script: [call, say('Done.')],
+    decide: ({ refused }) => {
+      if (refused === undefined) return reject('no'.repeat(5_000));
+      return refused.message.startsWith('The decision on call "call_1_1" was not sent: reason: expected at most') ? approve() : undefined;
+    },
+    timeline: [calls, 'somebody who gave no name approves refund', 'refund: refunded 150', 'agent: Done.'],
   }),
   scenario('an unauthorized decision is refused, and an authorized one is accepted', agentWith([refund]), {
     script: [call, say('Done.')],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentTool, defineAgent, defineTool, quickjs } from '../../../src/index.ts';
-import { approve, callTool, failWith, say, structured, together } from '../../../src/testing/index.ts';
-import { agentWith, ran, scenario } from './scenario.ts';
+import { approve, callTool, cancelRun, failWith, say, structured, together } from '../../../src/testing/index.ts';
+import { agentWith, ledgerIn, ran, scenario } from './scenario.ts';
 
 const helper = defineAgent({ name: 'helper', model: 'scripted/m' });
 const exact = defineAgent({ name: 'exact', model: 'scripted/m', output: z.object({ answer: z.number() }) });
@@ -121,6 +121,37 @@ export const SUB_AGENTS = [
     script: [callTool('signer', { request: 'Sign' }), callTool('sign'), say('It is signed.'), say('Fine.')],
     decide: () => approve({ by: 'ann' }),
     timeline: ['agent calls signer {"request":"Sign"}', 'signer: It is signed.', 'agent: Fine.'],
+  }),
+  scenario('an agent waits for its own decision, next to a call that has ended', agentWith([agentTool(signer), tellPrincipal]), {
+    script: [
+      together(callTool('signer', { request: 'Sign' }), callTool('tell_principal')),
+      callTool('sign'),
+      say('It is signed.'),
+      say('Fine.'),
+    ],
+    principal: { user: 'ada' },
+    decide: ({ about }) => (about?.agentName === 'signer' && about.question === 'Sign' ? approve({ by: 'ann' }) : undefined),
+    timeline: [
+      'agent calls signer {"request":"Sign"}',
+      'agent calls tell_principal {}',
+      'signer: It is signed.',
+      'tell_principal: {"user":"ada"}',
+      'agent: Fine.',
+    ],
+  }),
+  scenario('an agent that waits is cancelled with its parent, and says so', agentWith([agentTool(signer)]), {
+    script: [callTool('signer', { request: 'Sign' }), callTool('sign')],
+    meanwhile: [cancelRun('not needed any more', { step: 1, waiting: 'sign' })],
+    notifyEnded: ({ agentName, result: { cancelReason = '' } }, { resources }) => {
+      ledgerIn(resources).act(agentName, `${agentName}: ${cancelReason.replace(/"[^"]*"/, 'the parent')}`);
+    },
+    timeline: ['agent calls signer {"request":"Sign"}', /^signer failed: Tool call was running when the run was cancelled/],
+    status: 'cancelled',
+  }),
+  scenario('a long error of an agent is cut, in its result and in its parent', agentWith([agentTool(helper, { final: true })]), {
+    script: [ask, failWith('model_bad_request', 'x'.repeat(20_000))],
+    timeline: [asks, /^helper failed: Agent 'helper' ended with error\nError: x{3900,3980} \[Cut: \d+ of \d+ bytes are missing\]$/],
+    status: 'error',
   }),
   scenario('an agent runs another one', agentWith([agentTool(middle)]), {
     script: [callTool('middle', { request: 'Ask' }), ask, say('Ada.'), say('They say Ada.'), say('It was Ada.')],
