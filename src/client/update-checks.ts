@@ -25,8 +25,9 @@ function decisionCheck(type: Decision['type']): UpdateCheck {
   return (_, decision) => {
     const problem = decisionProblem(type, decision);
     if (problem === undefined) return;
-    const callId = isJsonObject(decision) ? decision['callId'] : '';
-    throw new LonghaulError('invalid_input', `The decision on call "${String(callId)}" was not sent: ${problem}`);
+    const { callId = '' }: { callId?: unknown } = isJsonObject(decision) ? decision : {};
+    const call = typeof callId === 'string' ? ` "${callId}"` : '';
+    throw new LonghaulError('invalid_input', `The decision on call${call} was not sent: ${problem}`);
   };
 }
 
