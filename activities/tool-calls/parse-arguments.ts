@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { type AgentSnapshot, toolOwner } from '../../src/core/domain/agent.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import { errorMessage } from '../../src/core/domain/errors.ts';
+import { errorMessage, memberOf } from '../../src/core/domain/errors.ts';
 import { isJsonObject, isTooDeep, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
-import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
+import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import { type CheckedArguments, invalidArguments } from '../../src/core/json-schema/read-by-schema.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
@@ -34,18 +34,52 @@ export async function parsedArguments(
   const tool = runtime.registry.tool(toolOwner(snapshot), name);
   if (tool === undefined)
     return { args, problem: `No worker could say with which arguments '${name}' would run: this one lacks the tool.` };
+  try {
+    return await inTime(parseBy(runtime, tool, args));
+  } catch (error) {
+    return { args, problem: refusal(runtime, name, errorMessage(error)) };
+  }
+}
+
+/** Settles like the work of a schema, or rejects if it takes too long. */
+async function inTime<Result>(work: Promise<Result>): Promise<Result> {
   const over = new AbortController();
   const late = delay(PARSE_MS, undefined, { signal: over.signal }).then(() => {
     throw new Error(`its schema gave no answer within ${PARSE_MS / 1000} s`);
   });
   try {
-    return await Promise.race([parseBy(runtime, tool, args), late]);
-  } catch (error) {
-    return { args, problem: refusal(runtime, name, errorMessage(error)) };
+    return await Promise.race([work, late]);
   } finally {
     over.abort();
     late.catch(() => undefined);
   }
+}
+
+/**
+ * Returns the problem of arguments that do not fit the JSON Schema of a tool, in the words that its author has given to the checks of its
+ * zod schema (`.regex(/^A-/, 'Use the form A-1')`), as far as there are any: JSON Schema has no place for them.
+ */
+export async function problemInOwnWords(
+  runtime: ActivityRuntime,
+  snapshot: Pick<AgentSnapshot, 'name' | 'program' | 'tools'>,
+  { name, arguments: args }: { name: string; arguments: JsonObject },
+  problem: string,
+): Promise<string> {
+  const tool = problem.startsWith(invalidArguments(name, '')) ? runtime.registry.tool(toolOwner(snapshot), name) : undefined;
+  if (tool === undefined) return problem;
+  const parsed = await inTime(tool.parameters.safeParseAsync(args)).catch(() => undefined);
+  const own = (parsed?.error?.issues ?? []).filter((issue) => isInOwnWords(issue, args));
+  if (own.length === 0) return problem;
+  const told = own.map(({ path, message }) => ({ path: z.core.toDotPath(path), message }));
+  const others = checkJson(tool.schema, args).filter(({ path }) => !told.some((one) => one.path === path));
+  return refusal(runtime, name, problemsText([...others, ...told]));
+}
+
+/** True for an issue with a message of the author of the schema, and not of zod. */
+function isInOwnWords(issue: z.core.$ZodIssue, args: JsonObject): boolean {
+  const input = issue.path.reduce<unknown>((value, key) => memberOf(value, String(key)), args);
+  const words = z.config().localeError?.({ ...issue, input } as z.core.$ZodRawIssue);
+  return issue.message !== (typeof words === 'string' ? words : words?.message);
 }
 
 /** Secrets are redacted before the text is cut: part of a secret would not be found. */

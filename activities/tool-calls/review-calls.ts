@@ -10,7 +10,7 @@ import type { RecordedResponse } from '../../src/core/domain/model.ts';
 import { WORKER_PARTS } from '../all-parts.ts';
 import { approvalRequirements, callDigest } from '../approvals/approvals.ts';
 import type { CallVerdict, ReviewScope } from '../worker-part.ts';
-import { parsedArguments } from './parse-arguments.ts';
+import { parsedArguments, problemInOwnWords } from './parse-arguments.ts';
 
 /** The maximum bytes of JSON of the parsed arguments of one response: they are recorded in addition to the arguments as written. */
 const PARSED_BYTES = 400_000;
@@ -29,7 +29,10 @@ export async function reviewCalls(
   const calls = content.filter(isToolCall).filter(({ name }) => isTool(scope.snapshot, name));
   const records: Partial<ReviewedCalls> = {};
   // A separate review gets the arguments that the first one has parsed.
-  if (!scope.isSeparate) await parseCalls(scope, review, calls);
+  if (!scope.isSeparate) {
+    await Promise.all(calls.map((call) => tellInOwnWords(scope, review, call)));
+    await parseCalls(scope, review, calls);
+  }
   for (const part of WORKER_PARTS) {
     if (part.review === undefined) continue;
     const open = calls.filter((call) => !review.isRefused(call)).map((call) => review.rewritten(call));
@@ -45,6 +48,12 @@ export async function reviewCalls(
   const rewritten = content.map((item) => (isToolCall(item) ? review.rewritten(item) : item));
   const asked = await approvalRequirements(scope, { content: rewritten, problems: Object.fromEntries(review.problems) });
   return { ...review.result(rewritten.filter(isToolCall), { asked, before: approvals }), ...records };
+}
+
+/** Puts the words of a tool's author in place of those of the check of its JSON Schema. */
+async function tellInOwnWords({ runtime, snapshot }: ReviewScope, review: Review, call: ToolCall): Promise<void> {
+  const problem = review.problems.get(call.toolCallId);
+  if (problem !== undefined) review.problems.set(call.toolCallId, await problemInOwnWords(runtime, snapshot, call, problem));
 }
 
 /** Replaces the arguments of calls by those that their tools run with. A call has a problem if its schema refuses them. */
