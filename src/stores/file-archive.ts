@@ -87,13 +87,18 @@ async function append(root: string, { run, principal, from, records }: ArchiveBa
   // Before the records: a crash in between must not leave records without a principal.
   await noteOwner(folder, { ...principal, runId: run.runId });
   const name = `${String(from).padStart(OFFSET_DIGITS, '0')}.jsonl`;
-  // Listed before the write: a call that is late must not remove what the next execution has stored meanwhile.
-  const replaced = (await batchesIn(folder)).filter((one) => one > name);
-  await writeWhole(
-    path.join(folder, name),
-    records.map((record) => `${JSON.stringify(record)}\n`),
-  );
-  for (const one of replaced) await rm(path.join(folder, one), { force: true });
+  const file = path.join(folder, name);
+  const lines = records.map((record) => `${JSON.stringify(record)}\n`);
+  const later = (await batchesIn(folder)).filter((one) => one > name);
+  // A call that is late, after the next execution has stored its batch, brings nothing new.
+  if (later.length > 0 && (await beginsWith(file, lines.join('')))) return;
+  // The batch is of another course of the run. If this is interrupted, the call is repeated.
+  for (const one of later) await rm(path.join(folder, one), { force: true });
+  await writeWhole(file, lines);
+}
+
+async function beginsWith(file: string, text: string): Promise<boolean> {
+  return (await ifThere(readFile(file, 'utf8')))?.startsWith(text) === true;
 }
 
 /** Removes a run's folder, the file with its principal last: whoever repeats an interrupted removal finds the run by it. */

@@ -3,7 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import type { Info } from '@temporalio/activity';
 import { ActivityCancellationDetails, defaultPayloadConverter } from '@temporalio/common';
 import type { Client } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import protocol from '@temporalio/proto';
 import { DefaultLogger, type LogEntry } from '@temporalio/worker';
 import { AbortRegistry } from '../../activities/attempts/attempt.ts';
 import { ToolSemaphore } from '../../activities/tool-calls/execute-tool.ts';
@@ -69,7 +69,7 @@ export interface ActivityEnvironment {
 
 /** Returns the server's description of the run. */
 function descriptionOfRun(): object {
-  return temporal.api.workflowservice.v1.DescribeWorkflowExecutionResponse.fromObject({
+  return protocol.temporal.api.workflowservice.v1.DescribeWorkflowExecutionResponse.fromObject({
     workflowExecutionInfo: {
       execution: { workflowId: 'run-1', runId: 'execution-1' },
       type: { name: 'agentRun' },
