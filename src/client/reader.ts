@@ -201,8 +201,8 @@ export class RunReader {
     { status, endTime }: NewestExecution,
     { result: recorded }: ReadBackRun,
   ): Promise<Pick<StatusView, 'endTime' | 'errorCode'>> {
-    const errorCode = ENDED_FROM_OUTSIDE[status];
-    if (errorCode !== undefined) return defined({ endTime, errorCode });
+    const outside = ENDED_FROM_OUTSIDE[status];
+    if (outside !== undefined) return defined({ endTime, errorCode: outside });
     // The record of a run whose agent was never resolved has no end.
     const result = recorded ?? (await runOutcome(this.#client, this.#runId).catch(() => undefined));
     return defined({ endTime: result?.endTime ?? endTime, errorCode: result?.errorCode });
