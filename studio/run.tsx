@@ -76,11 +76,8 @@ export function RunPage({ runId, step }: { runId: string; step: number | undefin
           {tree.value !== undefined && <Trace tree={tree.value} record={record} version={version} />}
           <Steps
             runId={runId}
-            record={record}
-            version={version}
+            {...{ record, version, waits, error }}
             timeline={timeline.read}
-            waits={waits}
-            error={error}
             isEmpty={status.value?.events === 0}
             at={step}
           />
