@@ -206,8 +206,8 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   }
 
   /**
-   * Opens resources before the Worker polls, and closes them after it has ended. A shutdown that is requested meanwhile ends it without
-   * a task.
+   * Opens resources before the Worker polls, and closes them after it has ended. A shutdown that is requested meanwhile ends it before
+   * it makes a call.
    */
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     let holdsResources = false;

@@ -11,7 +11,6 @@ import { principalProblem } from '../core/input-checks.ts';
 import type { AnyAgent, GivenDepsOf, ResultOf } from '../define/agent-definition.ts';
 import { nonEmpty, type OptionTable, requireDefined, requireKnown } from '../define/option-checks.ts';
 import { readSpilled } from '../stores/payload-store.ts';
-import { inStore } from '../stores/store-failures.ts';
 import { failEachIfUnreachable, failIfUnreachable } from '../temporal/server-calls.ts';
 import { CALL_RETRY, requireSdk, resolveServer, type ServerAddress, type ServerConnectOptions } from '../temporal/server-connection.ts';
 import type { ApprovalFilter, RunApproval } from './approvals.ts';
@@ -279,9 +278,10 @@ export class LonghaulClient {
   async readSpilled(spilled: SpilledContent): Promise<JsonValue[]> {
     const { payloadStore } = this.#options;
     const { loadedDataConverter } = this.temporal.options;
-    if (payloadStore !== undefined)
-      return inStore('payloadStore', 'The spilled content was not read', () => readSpilled(payloadStore, loadedDataConverter, spilled));
-    throw new UsageError(`the client has no "payloadStore": give it the store "${spilled.store}" of the workers`);
+    if (payloadStore === undefined)
+      throw new UsageError(`the client has no "payloadStore": give it the store "${spilled.store}" of the workers`);
+    const { inStore } = await import('../stores/store-failures.ts');
+    return inStore('payloadStore', 'The spilled content was not read', () => readSpilled(payloadStore, loadedDataConverter, spilled));
   }
 
   /**
