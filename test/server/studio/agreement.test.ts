@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { costText, number, statusText } from '../../../studio/format.ts';
+import { waitName } from '../../../studio/notes.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { matrixSample } from '../../matrix-sample.ts';
 import { until } from '../testbed/testbed.ts';
@@ -122,7 +123,7 @@ describe.skipIf(SKIPPED !== '')(`what Studio and the command line say of runs${S
       },
       status: statusText(view.status),
       below: all,
-      waiting: approvals.pending.map(({ toolName }) => toolName).toSorted(),
+      waiting: approvals.pending.map(({ toolName }) => waitName(toolName)).toSorted(),
     };
   }
 
