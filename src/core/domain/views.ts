@@ -238,7 +238,10 @@ export const CONTEXT_PAGE = s.object({
   nextId: s.optional(s.TEXT),
   /** The total number of events; the next page begins at `from + events.length`, if that is less. */
   total: s.NUMBER,
-  /** On the page with the last event: the messages that the run has accepted and no model has read. Absent if there are none. */
+  /**
+   * On the page with the last event: the messages that the run has accepted and no model has read. Absent if there are none, or if both are
+   * too large for one page: the next one has them.
+   */
   unread: s.optional(s.listOf<UnreadMessage>(UNREAD_MESSAGE)),
   /** The same as `asOf` of the status. */
   asOf: s.optional(s.TIMESTAMP),

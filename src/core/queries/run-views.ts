@@ -134,9 +134,16 @@ export function contextPage(run: QueriedRun, from: number): ContextPage {
     events: paged,
     ...defined({ nextId: next?.id }),
     total: firstOffset + events.length,
-    ...(index + paged.length < events.length ? {} : unreadField(run.inbox.messages)),
+    ...(index + paged.length < events.length ? {} : fittingUnread(run.inbox.messages, paged)),
     ...asOfField(run.burst),
   };
+}
+
+/** Returns the field with the messages, unless they do not fit into one answer with these events: a page after them has the messages. */
+function fittingUnread(messages: readonly UnreadMessage[], paged: ContextPage['events']): Pick<ContextPage, 'unread'> {
+  const unread = unreadField(messages);
+  if (messages.length === 0) return unread;
+  return jsonBytes(paged) + jsonBytes(unread) > MAX_ITEM_BYTES ? {} : unread;
 }
 
 /** Returns the field of a context with the messages that are not recorded yet. */
@@ -265,11 +272,8 @@ export interface QueriedRun {
   readonly result?: RunResultFields;
 }
 
-/**
- * Bytes of the largest item that fits into an answer along with the other fields: deps, state, a final result and a full queue. An event
- * with two hundred results is larger.
- */
-const MAX_ITEM_BYTES = 1_150_000;
+/** Bytes of the largest item that fits into an answer along with the other fields. An event with two hundred results is larger. */
+const MAX_ITEM_BYTES = 1_250_000;
 
 /**
  * Returns the items from index `from` on that fit into one answer, or into the given bytes. The list is empty if the first is too large for
