@@ -1,10 +1,9 @@
-import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { UsageError } from '../core/domain/errors.ts';
 import type { RunRecord } from '../core/domain/record.ts';
 import { type Identity, identityOf, isSameIdentity, type Principal } from '../core/domain/run.ts';
-import { ifThere, namespaceFolder, runFolder, type StoredRun, writeWhole } from './payload-store.ts';
+import { ifThere, linesOf, namespaceFolder, runFolder, type StoredRun, writeWhole } from './payload-store.ts';
 
 /** The record of one execution of a run, which the run sends to the archive when the execution ends. */
 export interface ArchiveBatch {
@@ -140,21 +139,6 @@ async function* read(folder: string): AsyncGenerator<RunRecord> {
 /** Returns the names of a run's batches, in the order of their events. */
 async function batchesIn(folder: string): Promise<string[]> {
   return (await namesIn(folder)).filter((one) => FILE_NAME.test(one));
-}
-
-/** Yields the lines of a file. Node's own reader also ends a line at U+2028 and U+2029, which JSON has in texts. */
-async function* linesOf(file: string): AsyncGenerator<string> {
-  let parts: string[] = [];
-  for await (const chunk of createReadStream(file, { encoding: 'utf8' })) {
-    const [end = '', ...lines] = String(chunk).split('\n');
-    parts.push(end);
-    for (const begun of lines) {
-      yield parts.join('');
-      parts = [begun];
-    }
-  }
-  const last = parts.join('');
-  if (last !== '') yield last;
 }
 
 /** Returns the sorted names in a folder; empty if there is no folder. */

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import {
@@ -228,6 +229,21 @@ export async function writeWhole(file: string, content: Uint8Array | Iterable<st
     await rm(draft, { force: true }).catch(() => undefined);
     throw error;
   }
+}
+
+/** Yields the lines of a file of JSON Lines. Node's own reader also ends a line at U+2028 and U+2029, which JSON has in texts. */
+export async function* linesOf(file: string): AsyncGenerator<string> {
+  let parts: string[] = [];
+  for await (const chunk of createReadStream(file, { encoding: 'utf8' })) {
+    const [end = '', ...lines] = String(chunk).split('\n');
+    parts.push(end);
+    for (const begun of lines) {
+      yield parts.join('');
+      parts = [begun];
+    }
+  }
+  const last = parts.join('');
+  if (last !== '') yield last;
 }
 
 /** Returns the result of reading a file or a folder; undefined if it does not exist. */

@@ -1,7 +1,5 @@
-import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { UserRun } from '../../client/export-user-options.ts';
 import type { ExportedUser, UnreadPart, UserExportEnd, UserExportLine } from '../../client/export-user.ts';
 import { EXPORTED_STORES } from '../../client/forget-options.ts';
@@ -11,7 +9,7 @@ import { UsageError } from '../../core/domain/errors.ts';
 import { defined, isJsonObject, parsedJson } from '../../core/domain/json.ts';
 import type { Principal } from '../../core/domain/run.ts';
 import { counted, printableLine, withoutEnd } from '../../core/domain/text.ts';
-import { folderName, ifThere, writeWhole } from '../../stores/payload-store.ts';
+import { folderName, ifThere, linesOf, writeWhole } from '../../stores/payload-store.ts';
 import { actingPrincipal, userKeyOf, withClient } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
@@ -157,7 +155,7 @@ class ExportFolder {
 async function isWholeFile(path: string, { lastExecutionId }: UserRun): Promise<boolean> {
   if (foundAt(path, 'The export has') === undefined) return false;
   let [first, last] = ['', ''];
-  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
+  for await (const line of linesOf(path)) {
     if (line.startsWith('{"type":"unread"')) return false;
     if (first === '') first = line;
     last = line;
