@@ -1,8 +1,7 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { queryApprovals } from '../../client/executions.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
-import { errorCode } from '../../core/domain/errors.ts';
-import { describeRun, hasEndedAs } from '../../temporal/run-workflow.ts';
+import { findExecution, hasEndedAs } from '../../temporal/run-workflow.ts';
 import { isAwaited } from '../harness/harness.ts';
 
 /** A run and the children that it waits for, while nothing of them is in progress: only a decision, a message or time can change something. */
@@ -41,19 +40,9 @@ async function isStillQuiet(client: Client, positions: ReadonlyMap<string, strin
 
 /** Returns the position of a run in its history if nothing of it is in progress. */
 async function quietPosition(client: Client, runId: string): Promise<string | undefined> {
-  const execution = await described(client, runId);
+  const execution = await findExecution(client, runId);
   if (execution === undefined || hasEndedAs(execution.status.name) || isBusy(execution)) return undefined;
   return `${execution.runId} ${execution.historyLength}`;
-}
-
-/** Returns the newest execution of a run; undefined if the server does not have it yet. */
-async function described(client: Client, runId: string): Promise<WorkflowExecutionDescription | undefined> {
-  try {
-    return await describeRun(client, runId);
-  } catch (error) {
-    if (errorCode(error) === 'run_not_found') return undefined;
-    throw error;
-  }
 }
 
 /** The server's state of an activity that waits for its next attempt: `PENDING_ACTIVITY_STATE_SCHEDULED`. */
