@@ -1,3 +1,5 @@
+import { sleepBy } from './waiting.ts';
+
 /** The globals that this module keeps. */
 type Kept = 'setTimeout' | 'clearTimeout' | 'setImmediate' | 'clearImmediate' | 'Date';
 
@@ -35,17 +37,9 @@ export async function realTurn(): Promise<void> {
 
 /** Waits for this many milliseconds, or rejects with the reason of the signal. `ref`: false to let the process end meanwhile. */
 export async function realSleep(ms: number, { signal, ref = true }: { signal?: AbortSignal; ref?: boolean } = {}): Promise<void> {
-  signal?.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
-    const abort = (): void => {
-      clearRealTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setRealTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, ms);
-    if (!ref) timer.unref();
-    signal?.addEventListener('abort', abort, { once: true });
-  });
+  const set = (call: () => void, after: number): NodeJS.Timeout => {
+    const timer = setRealTimeout(call, after);
+    return ref ? timer : timer.unref();
+  };
+  await sleepBy({ set, clear: clearRealTimeout }, ms, signal);
 }

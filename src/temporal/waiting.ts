@@ -36,15 +36,26 @@ function timeoutText(timeout: Duration | undefined): string {
   return typeof timeout === 'number' ? `${timeout} ms` : String(timeout);
 }
 
+/** Functions that set and clear a timer. */
+interface Timers<Timer> {
+  set: (call: () => void, ms: number) => Timer;
+  clear: (timer: Timer) => void;
+}
+
 /** Waits for this many milliseconds, or rejects with the reason of the signal. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  await sleepBy({ set: setTimeout, clear: clearTimeout }, ms, signal);
+}
+
+/** As `sleep`, with these timers. */
+export async function sleepBy<Timer>({ set, clear }: Timers<Timer>, ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve, reject) => {
     const abort = (): void => {
-      clearTimeout(timer);
+      clear(timer);
       reject(signal?.reason);
     };
-    const timer = setTimeout(() => {
+    const timer = set(() => {
       signal?.removeEventListener('abort', abort);
       resolve();
     }, ms);
