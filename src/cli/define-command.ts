@@ -192,8 +192,13 @@ export function addOptions(parser: Parser, options: Table): void {
   }
 }
 
+/** Returns the name of an option as it is written: `payload-store` for `payloadStore`. */
+export function dashed(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
 /** Returns the written form of an option: `-a, --agents <module>`, `--no-http`. */
 export function optionForm(name: string, { short, operand, negated }: Declared): string {
-  const long = `--${negated ? 'no-' : ''}${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const long = `--${negated ? 'no-' : ''}${dashed(name)}`;
   return `${short === undefined ? '' : `-${short}, `}${long}${operand === undefined ? '' : ` ${operand}`}`;
 }

@@ -3,7 +3,7 @@ import type { ExportLine, ExportSummary, MissingRange } from '../../client/expor
 import { UsageError } from '../../core/domain/errors.ts';
 import { defined } from '../../core/domain/json.ts';
 import { withRun } from '../command.ts';
-import type { CommandIo, FlagsOf } from '../define-command.ts';
+import { type CommandIo, dashed, type FlagsOf } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import type { OutputStream } from '../terminal.ts';
@@ -17,16 +17,12 @@ import type { EXPORT } from '../run-commands.ts';
 export async function exportRun(io: CommandIo, { runId, ...flags }: FlagsOf<typeof EXPORT>): Promise<number> {
   if (runId === undefined) return exportUser(io, flags);
   const given = USER_OPTIONS.find((name) => flags[name] !== undefined);
-  if (given !== undefined) throw new UsageError(`${optionName(given)} is for the export of a user: leave it out, or leave out the run`);
+  if (given !== undefined) throw new UsageError(`--${dashed(given)} is for the export of a user: leave it out, or leave out the run`);
   return exportOne(io, { ...flags, runId });
 }
 
 /** The options that only the export of a user has. */
 const USER_OPTIONS = ['payloadStore', 'memory', 'without'] as const;
-
-function optionName(key: string): string {
-  return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
 
 async function exportOne(io: CommandIo, { output: file, archive, ...flags }: FlagsOf<typeof EXPORT> & { runId: string }): Promise<number> {
   const { terminal, output } = io;
