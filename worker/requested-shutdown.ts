@@ -25,8 +25,8 @@ interface Start {
 
 /**
  * Runs a worker once it is prepared. If a shutdown is requested before it polls, by `requestShutdown`, by its own `shutdown` or by a signal,
- * no longer waits for the preparation, and shuts the worker down in the moment in which it would poll: it makes no call. A workflow task that the
- * server hands out in that very moment is completed, or left to another worker.
+ * no longer waits for the preparation, and shuts the worker down in the moment in which it would poll: it makes no call. A workflow task
+ * that the server hands out in that very moment is completed, or left to another worker.
  */
 export async function runUnlessShutDown(worker: Worker, { prepare, run }: Start): Promise<void> {
   const unlisten = acceptEarlyShutdown(worker);
