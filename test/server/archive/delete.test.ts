@@ -2,24 +2,16 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
 import { fileArchive } from '../../../src/stores/file-archive.ts';
 import { RunChain } from '../../../src/client/executions.ts';
-import { defineAgent, defineTool } from '../../../src/index.ts';
+import { defineAgent } from '../../../src/index.ts';
 import { callTool, hang, say, scriptedModel } from '../../../src/testing/index.ts';
 import { fileStore } from '../../../worker/index.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { EVERY_STEP, traveller } from './exported.ts';
+import { dump } from '../testbed/agents.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
-const dump = defineTool({
-  name: 'dump',
-  description: 'Says much',
-  parameters: z.object({}),
-  maxResultBytes: 2_000,
-  overflow: 'spill',
-  execute: () => 'x'.repeat(10_000),
-});
 const dumper = defineAgent({ name: 'dumper', model: 'scripted/m', tools: [dump] });
 
 async function filesIn(directory: string): Promise<number> {

@@ -20,6 +20,16 @@ export const broken = defineTool({
   },
 });
 
+/** Has a result that is spilled to the store of the worker. */
+export const dump = defineTool({
+  name: 'dump',
+  description: 'Says much',
+  parameters: z.object({}),
+  maxResultBytes: 2_000,
+  overflow: 'spill',
+  execute: () => 'a long tale '.repeat(900),
+});
+
 /** An agent with both tools, on the provider `scripted`. */
 export const assistant = defineAgent({
   name: 'assistant',

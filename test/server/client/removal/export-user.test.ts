@@ -3,24 +3,16 @@ import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
 import { fileStore, LonghaulClient, type UserExportLine } from '../../../../src/client/index.ts';
 import type { ModelClient } from '../../../../src/core/domain/model.ts';
-import { defineAgent, defineTool } from '../../../../src/index.ts';
+import { defineAgent } from '../../../../src/index.ts';
 import { fileMemory } from '../../../../src/memory/file-memory.ts';
 import { memoryNamespace } from '../../../../src/memory/memory-store.ts';
 import { callTool, say, scriptedModel } from '../../../../src/testing/index.ts';
 import { type CliOutcome, callCli } from '../../../cli/call-cli.ts';
+import { dump } from '../../testbed/agents.ts';
 import { Testbed, until } from '../../testbed/testbed.ts';
 
-const dump = defineTool({
-  name: 'dump',
-  description: 'Says much',
-  parameters: z.object({}),
-  maxResultBytes: 2_000,
-  overflow: 'spill',
-  execute: () => 'a long tale '.repeat(400),
-});
 const clerk = defineAgent({ name: 'clerk', model: 'scripted/m' });
 const teller = defineAgent({ name: 'teller', model: 'telling/m', tools: [dump] });
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
 import { LonghaulClient } from '../../../../src/client/index.ts';
-import { defineAgent, defineTool } from '../../../../src/index.ts';
+import { defineAgent } from '../../../../src/index.ts';
 import { memoryNamespace, type MemoryStore } from '../../../../src/memory/memory-store.ts';
 import { inMemory } from '../../../../src/memory/file-memory.ts';
 import type { PayloadStore } from '../../../../src/stores/payload-store.ts';
 import { callTool, say, scriptedModel, together } from '../../../../src/testing/index.ts';
+import { dump } from '../../testbed/agents.ts';
 import { Testbed, until } from '../../testbed/testbed.ts';
 
 /** A payload store in the process, whose writes wait. */
@@ -27,14 +27,6 @@ function slowPayloads(open: Promise<void>): PayloadStore & { stored: Set<string>
   };
 }
 
-const dump = defineTool({
-  name: 'dump',
-  description: 'Says much',
-  parameters: z.object({}),
-  maxResultBytes: 2_000,
-  overflow: 'spill',
-  execute: () => 'x'.repeat(10_000),
-});
 const clerk = defineAgent({ name: 'clerk', model: 'scripted/m', memory: { recall: false }, tools: [dump] });
 
 test('what calls write that outlive the run of a forgotten user does not stay', async () => {
